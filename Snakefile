@@ -1,0 +1,34 @@
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+pathvars:
+    results=config["results"],
+    sources=config["sources"],
+    logs=f"{config['results']}/logs",
+    benchmarks=f"{config['results']}/benchmarks",
+
+
+include: "workflow/rules/sources.smk"
+include: "workflow/rules/simulation.smk"
+include: "workflow/rules/consistency.smk"
+include: "workflow/rules/summary.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        consistency_tables(),
+        reproduction_tables(),
+        demo_tables(),
+
+
+onsuccess:
+    show_recovery()

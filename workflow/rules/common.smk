@@ -1,0 +1,171 @@
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+# Jobs call `python`: let it be the interpreter that runs Snakemake, also when its
+# virtual environment is not activated.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+try:
+    from trialwise.configuration import check_schema, check_study
+    from trialwise.digest import code_digest as code_of
+    from trialwise.errors import InputError
+    from trialwise.simulation.observers import describe_recovery
+    from trialwise.sources import read_sources
+    from trialwise.summary.reproduction import read_published, tables_needed
+except ModuleNotFoundError as error:
+    raise WorkflowError(
+        f"The package of this workflow is not installed ({error}).\n"
+        "Install it: pip install -e workflow"
+    ) from None
+
+SOURCES = "resources/sources.tsv"
+
+try:
+    check_schema(
+        config, workflow.source_path("../schemas/config.schema.yaml"), "configuration"
+    )
+    sources = read_sources(
+        SOURCES, workflow.source_path("../schemas/sources.schema.yaml")
+    )
+    check_study(config, sources["group"].unique())
+except InputError as error:
+    raise WorkflowError(str(error)) from None
+
+EXPERIMENTS = {entry["name"]: entry for entry in config["experiments"]}
+NOISE_EXPERIMENTS = {entry["name"]: entry for entry in config["noise_experiments"]}
+SIMULATED = [name for name, entry in EXPERIMENTS.items() if "simulate" in entry]
+
+
+wildcard_constraints:
+    experiment="|".join(EXPERIMENTS) or "none",
+    noise="|".join(NOISE_EXPERIMENTS) or "none",
+    group="|".join(sources["group"].unique()),
+
+
+def entry(wildcards):
+    """The configuration of the experiment a job is about."""
+    return EXPERIMENTS[wildcards.experiment]
+
+
+def chosen(source, *keys):
+    """Those keys that a configuration entry has, as the JSON a stage reads."""
+    return json.dumps({key: source[key] for key in keys if key in source})
+
+
+def comparisons_of(experiment):
+    """The comparisons of an experiment: its own, or those of the study."""
+    return experiment.get("comparisons", config["comparisons"])
+
+
+def groups_of(names):
+    """The observers of the named groups."""
+    return {name: config["groups"][name] for name in sorted(set(names))}
+
+
+def compared_groups(experiment):
+    """The groups that the comparisons of an experiment need."""
+    pairs = comparisons_of(experiment)
+    return groups_of(c[side] for c in pairs for side in ("first", "second"))
+
+
+def trials_folder(experiment):
+    """Where the raw trial tables of an experiment are."""
+    if "simulate" in experiment:
+        return f"<results>/consistency/{experiment['name']}/simulated"
+    return experiment.get("folder", f"<sources>/{experiment.get('trials')}")
+
+
+def checksums_of(group):
+    """The checksums of a group of external files."""
+    return sources.loc[sources["group"] == group, "sha256"].tolist()
+
+
+def true_consistency(wildcards):
+    """The consistency that the observers of an experiment were simulated with."""
+    world = entry(wildcards)["simulate"]
+    by_pattern = {f"{group['name']}-*": group for group in world["groups"]}
+    truth = {}
+    for comparison in comparisons_of(entry(wildcards)):
+        first, second = (
+            by_pattern[config["groups"][comparison[side]][0]]
+            for side in ("first", "second")
+        )
+        name = f"{comparison['first']}-{comparison['second']}"
+        same = first["name"] == second["name"]
+        truth[name] = first["consistency"] if same else world["between"]
+    return truth
+
+
+def demo_tables():
+    """Recovery of the simulated experiments, and the coverage of the intervals."""
+    tables = [f"<results>/consistency/{name}/recovery.csv" for name in SIMULATED]
+    if "coverage" in config:
+        tables.append("<results>/consistency/coverage.csv")
+    return tables
+
+
+def demo_needs_simulation(wildcards):
+    """The tables of the demo, if the study simulates anything."""
+    if not SIMULATED:
+        raise WorkflowError(
+            "The target demo simulates observers, and this study has none.\n"
+            "Run: snakemake --cores 2 demo --configfile config/demo.yaml"
+        )
+    return demo_tables()
+
+
+def show_recovery():
+    """Say how well the consistency of simulated observers was recovered."""
+    for name in SIMULATED:
+        path = Path(config["results"]) / "consistency" / name / "recovery.csv"
+        if path.exists():
+            import pandas as pd
+
+            print(describe_recovery(pd.read_csv(path)))
+
+
+def consistency_tables():
+    """All tables and figures of the configured experiments."""
+    tables = []
+    for name, experiment in EXPERIMENTS.items():
+        files = ["pairs", "groups", "networks", "accuracy", "confusion", "band"]
+        files = [f"{file}.csv" for file in [*files, "outside-band"]]
+        files += ["kappa.png", "kappa.pdf"]
+        if "networks" in experiment:
+            files.append("controversial.csv")
+            files += ["regression.csv"] if config["regressions"] else []
+        if "texture" in experiment:
+            files.append("shape-bias.csv")
+        if "texture_trained" in experiment:
+            files += ["texture-trained.csv", "shape-bias-correlation.csv"]
+        tables += [f"<results>/consistency/{name}/{file}" for file in files]
+    tables += [f"<results>/consistency/{name}/levels.csv" for name in NOISE_EXPERIMENTS]
+    if "accuracy_table" in config:
+        tables.append("<results>/consistency/accuracy.csv")
+    return tables
+
+
+def accuracy_table():
+    """Experiments (columns) and observer patterns (rows) of the table of accuracies."""
+    table = config["accuracy_table"]
+    patterns = [name for group in table["groups"] for name in config["groups"][group]]
+    return {"experiments": table["experiments"], "patterns": patterns}
+
+
+def published_counterparts(paper):
+    """The computed tables that the published values of a paper are compared with."""
+    published = read_published(f"resources/published/{paper}.csv")
+    return [f"<results>/{table}" for table in tables_needed(published)]
+
+
+def reproduction_tables(*papers):
+    """Reproduction tables of those papers the study is compared with (default all)."""
+    return [
+        f"<results>/summary/reproduction/{paper}.csv"
+        for paper in config["published"]
+        if not papers or paper in papers
+    ]

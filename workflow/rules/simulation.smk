@@ -1,0 +1,63 @@
+# Observers of known consistency: the demo, and the coverage of the intervals.
+
+
+rule demo:
+    input:
+        demo_needs_simulation,
+
+
+rule simulate_observers:
+    output:
+        directory("<results>/consistency/{experiment}/simulated"),
+    log:
+        "<logs>/simulate_observers/{experiment}.log",
+    benchmark:
+        "<benchmarks>/simulate_observers/{experiment}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    params:
+        code=code_of("simulation.observers"),
+        settings=lambda wildcards: json.dumps(
+            {**entry(wildcards)["simulate"], "seed": config["seed"]}
+        ),
+    shell:
+        "python -m trialwise simulate-observers --settings {params.settings:q}"
+        " --output {output} 2>&1 | tee {log}"
+
+
+rule measure_recovery:
+    input:
+        "<results>/consistency/{experiment}/groups.csv",
+    output:
+        "<results>/consistency/{experiment}/recovery.csv",
+    log:
+        "<logs>/measure_recovery/{experiment}.log",
+    benchmark:
+        "<benchmarks>/measure_recovery/{experiment}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    params:
+        code=code_of("simulation.observers"),
+        settings=lambda wildcards: json.dumps({"truth": true_consistency(wildcards)}),
+    shell:
+        "python -m trialwise measure-recovery --groups {input}"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"
+
+
+rule measure_interval_coverage:
+    output:
+        "<results>/consistency/coverage.csv",
+    log:
+        "<logs>/measure_interval_coverage.log",
+    benchmark:
+        "<benchmarks>/measure_interval_coverage.tsv"
+    conda:
+        "../../envs/main.yaml"
+    params:
+        code=code_of("simulation.coverage"),
+        settings=lambda wildcards: json.dumps(
+            {**config["coverage"], "seed": config["seed"]}
+        ),
+    shell:
+        "python -m trialwise measure-interval-coverage"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"

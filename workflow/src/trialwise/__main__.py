@@ -1,0 +1,7 @@
+"""Entry point of ``python -m trialwise``."""
+
+import sys
+
+from trialwise.cli import main
+
+sys.exit(main())

@@ -1,0 +1,287 @@
+"""Command line of the stages: ``python -m trialwise STAGE ...``, as the rules call it.
+
+Each stage imports what it needs when it runs.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from trialwise.errors import InputError
+
+
+def main(arguments=None):
+    """Run one stage; return 0, or 1 after printing what the user has to mend."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="trialwise", description=__doc__)
+    stages = parser.add_subparsers(title="stages", metavar="STAGE", required=True)
+
+    def stage(run, *options, **more):
+        name = run.__name__.replace("_", "-")
+        own = stages.add_parser(name, help=run.__doc__, description=run.__doc__)
+        for option in options:
+            own.add_argument(f"--{option}", required=True)
+        for option, keywords in more.items():
+            own.add_argument(f"--{option}", **keywords)
+        own.set_defaults(run=run)
+
+    settings = {"type": json.loads, "required": True}
+    many = {"nargs": "+", "required": True}
+    stage(get_source, "sources", "group", "output")
+    stage(simulate_observers, "output", settings=settings)
+    stage(validate_trials, "input", "output", settings=settings)
+    stage(compare_observers, "trials", "pairs", "groups", "networks", settings=settings)
+    stage(measure_accuracy, "trials", "accuracy", "confusion")
+    stage(measure_levels, "input", "output", settings=settings)
+    stage(compute_band, "trials", "output", settings=settings)
+    stage(count_outside_band, "pairs", "band", "output", settings=settings)
+    stage(measure_shape_bias, "trials", "output", settings=settings)
+    stage(
+        correlate_shape_bias, "networks", "bias", "accuracy", "table", "output",
+        settings=settings,
+    )
+    stage(rank_images, "trials", "output", settings=settings)
+    stage(collect_benchmarks, "imagenet", "names", "brain_score", "output", "correlation")
+    stage(regress_on_benchmarks, "pairs", "benchmarks", "output", settings=settings)
+    stage(tabulate_accuracy, "output", input=many, settings=settings)
+    stage(draw_kappa, "pairs", "band", "title", output=many)
+    stage(measure_recovery, "groups", "output", settings=settings)
+    stage(measure_interval_coverage, "output", settings=settings)
+    stage(compare_with_published, "published", "results", "output")
+    return parser
+
+
+def get_source(options):
+    """Get one group of external files from the mirror or the network."""
+    from trialwise.sources import get_group, read_sources
+
+    sources = read_sources(options.sources)
+    mirror = os.environ.get("TRIALWISE_MIRROR")
+    get_group(sources, options.group, options.output, mirror)
+
+
+def simulate_observers(options):
+    """Simulate trial tables of observers of known consistency."""
+    from trialwise.files import whole_folder
+    from trialwise.simulation.observers import (
+        ObserverGroup,
+        simulate_trials,
+        write_trials,
+    )
+
+    world = options.settings
+    groups = [ObserverGroup(**group) for group in world["groups"]]
+    tables = simulate_trials(groups, world["between"], world["images"], world["seed"])
+    with whole_folder(options.output) as folder:
+        write_trials(tables, folder)
+
+
+def validate_trials(options):
+    """Check the trial tables of one experiment and bring them into one form."""
+    from trialwise.files import write_table
+    from trialwise.trials import read_trials
+
+    write_table(read_trials(options.input, **options.settings), options.output)
+
+
+def compare_observers(options):
+    """Compute kappa of all pairs of observers and the means of groups."""
+    from trialwise.consistency import comparisons
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    given = options.settings
+    wanted = [
+        comparisons.Comparison(
+            c["first"], c["second"], tuple(c.get("published_rows", ()))
+        )
+        for c in given.pop("comparisons")
+    ]
+    pairs, groups, networks = comparisons.compare_observers(
+        load_trials(options.trials), given.pop("groups"), wanted, **given
+    )
+    write_table(pairs, options.pairs)
+    write_table(groups, options.groups)
+    write_table(networks, options.networks)
+
+
+def measure_accuracy(options):
+    """Compute each observer's accuracy and confusion matrix."""
+    from trialwise.consistency.accuracy import observer_accuracy
+    from trialwise.consistency.confusion import confusion
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    trials = load_trials(options.trials)
+    write_table(observer_accuracy(trials), options.accuracy)
+    write_table(confusion(trials), options.confusion)
+
+
+def measure_levels(options):
+    """Compute accuracy by level of a distortion."""
+    from trialwise.consistency.accuracy import accuracy_by_level
+    from trialwise.files import write_table
+    from trialwise.trials import read_trials
+
+    trials = read_trials(options.input, paired=False)
+    write_table(accuracy_by_level(trials, **options.settings), options.output)
+
+
+def compute_band(options):
+    """Compute percentiles of independent observers by expected overlap."""
+    from trialwise.consistency import percentiles
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    n = load_trials(options.trials)["image"].nunique()
+    band = percentiles.independence_band(n, **options.settings)
+    low, high = percentiles.clopper_pearson(band["expected"], n)
+    band = band.assign(clopper_pearson_low=low, clopper_pearson_high=high)
+    low, high = percentiles.textbook_kappa_band(band["expected"], n)
+    band = band.assign(textbook_kappa_low=low, textbook_kappa_high=high)
+    band.insert(0, "bin", range(1, len(band) + 1))
+    write_table(band, options.output)
+
+
+def count_outside_band(options):
+    """Count pairs outside the band, and pairs significant by the exact test."""
+    import pandas as pd
+
+    from trialwise.consistency.comparisons import outside_band
+    from trialwise.files import write_table
+
+    pairs, band = pd.read_csv(options.pairs), pd.read_csv(options.band)
+    write_table(outside_band(pairs, band, **options.settings), options.output)
+
+
+def measure_shape_bias(options):
+    """Compute shape bias by observer and category."""
+    from trialwise.consistency.shape_bias import shape_bias
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    trials = load_trials(options.trials)
+    write_table(shape_bias(trials, **options.settings), options.output)
+
+
+def correlate_shape_bias(options):
+    """Correlate shape bias and kappa with people over networks."""
+    import pandas as pd
+
+    from trialwise.consistency.shape_bias import shape_bias_and_kappa
+    from trialwise.files import write_table
+
+    inputs = [options.networks, options.bias, options.accuracy]
+    table, correlation = shape_bias_and_kappa(
+        *(pd.read_csv(path) for path in inputs), **options.settings
+    )
+    write_table(table, options.table)
+    write_table(correlation, options.output)
+
+
+def rank_images(options):
+    """Rank images that people find easy and networks hard, and the reverse."""
+    from trialwise.consistency.controversial import controversial_images
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    trials = load_trials(options.trials)
+    write_table(controversial_images(trials, **options.settings), options.output)
+
+
+def collect_benchmarks(options):
+    """Join ImageNet accuracies and Brain-Score by observer."""
+    import pandas as pd
+
+    from trialwise.consistency.regression import correlation, read_brain_scores
+    from trialwise.files import write_table
+
+    names = pd.read_csv(options.names).set_index("brain_score")["observer"].to_dict()
+    scores = read_brain_scores(options.brain_score, names)
+    imagenet = pd.read_csv(options.imagenet, index_col="observer")
+    write_table(imagenet.join(scores, how="outer").reset_index(), options.output)
+    r, n = correlation(scores, "behaviour", "imagenet")
+    row = {"first": "behaviour", "second": "imagenet", "n": n, "r": r}
+    write_table(pd.DataFrame([row]), options.correlation)
+
+
+def regress_on_benchmarks(options):
+    """Regress kappa with people on benchmark scores of networks."""
+    import pandas as pd
+
+    from trialwise.consistency.regression import regress_all
+    from trialwise.files import write_table
+
+    pairs = pd.read_csv(options.pairs)
+    benchmarks = pd.read_csv(options.benchmarks, index_col="observer")
+    write_table(regress_all(pairs, benchmarks, **options.settings), options.output)
+
+
+def tabulate_accuracy(options):
+    """Lay out the accuracies of several experiments side by side, rounded."""
+    import pandas as pd
+
+    from trialwise.consistency.accuracy import accuracy_table
+    from trialwise.files import write_table
+
+    tables = [pd.read_csv(path) for path in options.input]
+    accuracies = dict(zip(options.settings["experiments"], tables, strict=True))
+    table = accuracy_table(accuracies, options.settings["patterns"])
+    write_table(table, options.output)
+
+
+def draw_kappa(options):
+    """Draw kappa of all pairs against expected overlap."""
+    import pandas as pd
+
+    from trialwise.consistency.comparisons import ALL_TRIALS, OTHER
+    from trialwise.summary.figures import kappa_scatter, save
+
+    pairs = pd.read_csv(options.pairs)
+    pairs = pairs[(pairs["variant"] == ALL_TRIALS) & (pairs["group"] != OTHER)]
+    figure = kappa_scatter(pairs, pd.read_csv(options.band), options.title)
+    for path in options.output:
+        save(figure, path)
+
+
+def measure_recovery(options):
+    """Compare estimated with simulated consistency, and print how they agree."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.simulation.observers import describe_recovery, recovery
+
+    table = recovery(pd.read_csv(options.groups), options.settings["truth"])
+    write_table(table, options.output)
+    print(describe_recovery(table))
+
+
+def measure_interval_coverage(options):
+    """Measure how often intervals hold the truth in simulated worlds."""
+    from trialwise.files import write_table
+    from trialwise.simulation.coverage import measure_coverage
+
+    write_table(measure_coverage(**options.settings), options.output)
+
+
+def compare_with_published(options):
+    """Set published values beside reproduced ones, with a verdict for each."""
+    from trialwise.files import write_table
+    from trialwise.summary.reproduction import compare, read_published
+
+    published = read_published(options.published)
+    table = compare(published, Path(options.results))
+    write_table(table, options.output)
+    counts = table["status"].value_counts()
+    print(", ".join(f"{n} {status}" for status, n in counts.items()))

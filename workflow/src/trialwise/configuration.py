@@ -1,0 +1,120 @@
+"""Configuration checked before anything runs, in two readable lines."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from trialwise.errors import InputError
+
+
+def check_schema(instance: Any, schema: str | Path, what: str) -> None:
+    """Check `instance` against a JSON schema and fill in its defaults.
+
+    Parameters
+    ----------
+    instance : dict
+        Changed in place: missing keys get the defaults of the schema.
+    schema : path
+        JSON schema, written in YAML.
+    what : str
+        Name of the thing that is checked, for the message.
+
+    Raises
+    ------
+    InputError
+        One line saying what is wrong, one saying what is allowed.
+    """
+    import yaml
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+    from snakemake.utils import validate
+
+    rules = yaml.safe_load(Path(schema).read_text())
+    error = best_match(Draft202012Validator(rules).iter_errors(instance))
+    if error is not None:
+        place = "".join(
+            f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path
+        )
+        raise InputError(f"{what}: {_explain(error, place.lstrip('.'))}")
+    validate(instance, str(Path(schema).resolve()))
+
+
+def check_study(config: dict, source_groups: Iterable[str]) -> None:
+    """Check that the names in a valid configuration refer to something.
+
+    Raises
+    ------
+    InputError
+        For an unknown group of observers or of external files, or a name given twice.
+    """
+    entries = config["experiments"] + config["noise_experiments"]
+    repeated = [
+        name for name, n in Counter(e["name"] for e in entries).items() if n > 1
+    ]
+    if repeated:
+        raise InputError(
+            f"configuration: two experiments are called {repeated[0]!r}.\n"
+            "Each experiment needs a name of its own."
+        )
+    for entry in entries:
+        if "trials" in entry:
+            _check_name(
+                entry["trials"], source_groups, f"{entry['name']}: no external files"
+            )
+    lists = [config["comparisons"]]
+    lists += [e["comparisons"] for e in config["experiments"] if "comparisons" in e]
+    for comparison in (c for comparisons in lists for c in comparisons):
+        for side in ("first", "second"):
+            _check_name(comparison[side], config["groups"], "comparisons: no group")
+    for regression in config["regressions"]:
+        _check_name(regression["networks"], config["groups"], "regressions: no group")
+    table = config.get("accuracy_table", {"experiments": [], "groups": []})
+    for name in table["experiments"]:
+        known = [entry["name"] for entry in config["experiments"]]
+        _check_name(name, known, "accuracy_table: no experiment")
+    for name in table["groups"]:
+        _check_name(name, config["groups"], "accuracy_table: no group")
+    for entry in config["experiments"]:
+        for key in {"networks", "texture_trained"} & set(entry):
+            _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
+
+
+def _check_name(name: str, known: Iterable[str], lead: str) -> None:
+    known = list(known)
+    if name not in known:
+        raise InputError(
+            f"configuration: {lead} {name!r}{_guess(name, known)}.\n"
+            f"Allowed: {', '.join(known)}."
+        )
+
+
+def _explain(error: Any, place: str) -> str:
+    value = error.instance
+    inside = f" in {place}" if place else ""
+    if error.validator == "additionalProperties":
+        allowed = list(error.schema["properties"])
+        unknown = next(key for key in value if key not in allowed)
+        return (
+            f"unknown key {unknown!r}{inside}{_guess(unknown, allowed)}.\n"
+            f"Allowed: {', '.join(allowed)}."
+        )
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in value)
+        return (
+            f"the key {missing!r} is missing{inside}.\n"
+            f"Needed: {', '.join(error.validator_value)}."
+        )
+    if error.validator == "oneOf":
+        choices = [choice["required"][0] for choice in error.validator_value]
+        return f"choose one source of trials{inside}.\nAllowed: {', '.join(choices)}."
+    allowed = error.schema.get("description") or (
+        f"{error.validator} {error.validator_value}"
+    )
+    return f"{place} is {value!r}.\nAllowed: {allowed}."
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

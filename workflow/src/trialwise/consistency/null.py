@@ -1,0 +1,51 @@
+"""What kappa independent observers of the same accuracies show."""
+
+import numpy as np
+from scipy import special, stats
+
+from trialwise.consistency.kappa import kappa
+
+TIE = 1e-7
+
+
+def exact_null(n, k_i, k_j, n11, level=0.95):
+    """Exact null interval and two-sided p of kappa, given both accuracies.
+
+    If two observers err independently, n11 given k_i and k_j is hypergeometric. The p
+    value is Fisher's: the probability of all outcomes no more likely than the observed
+    one (those within a relative 1e-7 count as equally likely, as in R).
+
+    Parameters
+    ----------
+    n : int
+        Images.
+    k_i, k_j, n11 : array_like of int, shape (pairs,)
+        Correct answers of each observer, and of both.
+    level : float
+        Probability that the interval holds at least.
+
+    Returns
+    -------
+    low, high : ndarray, shape (pairs,)
+        Central `level` interval of kappa under independence.
+    log10_p : ndarray, shape (pairs,)
+        Decimal logarithm of p; finite however small p is.
+
+    Notes
+    -----
+    O(pairs x min(k)) in time and memory.
+    """
+    k_i, k_j, n11 = (np.atleast_1d(np.asarray(k, dtype=int)) for k in (k_i, k_j, n11))
+    n = int(n)
+    fewest = np.maximum(0, k_i + k_j - n)
+    outcomes = np.minimum(k_i, k_j) - fewest + 1
+    support = fewest[:, None] + np.arange(outcomes.max())
+    logpmf = stats.hypergeom.logpmf(support, n, k_i[:, None], k_j[:, None])
+    cdf = np.cumsum(np.exp(logpmf), axis=1)
+    tail = (1 - level) / 2
+    low = fewest + np.sum(cdf < tail, axis=1)
+    high = fewest + np.minimum(np.sum(cdf < 1 - tail, axis=1), outcomes - 1)
+    observed = np.take_along_axis(logpmf, (n11 - fewest)[:, None], axis=1)
+    unlikely = np.where(logpmf <= observed + TIE, logpmf, -np.inf)
+    log_p = np.minimum(special.logsumexp(unlikely, axis=1), 0)
+    return kappa(n, k_i, k_j, low), kappa(n, k_i, k_j, high), log_p / np.log(10)

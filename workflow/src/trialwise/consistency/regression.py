@@ -1,0 +1,147 @@
+"""Does a network's benchmark score predict its error consistency with people?"""
+
+import pandas as pd
+from scipy import stats
+
+from trialwise.consistency.comparisons import ALL_TRIALS, members
+from trialwise.errors import InputError
+from trialwise.trials import is_human
+
+
+def regress_on_benchmark(pairs, networks, scores):
+    """Least-squares lines of kappa with people on a benchmark score (Figs. 4, SF.5-7).
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        ``observer_i, observer_j, kappa`` of the network-human pairs.
+    networks : sequence of str
+    scores : pandas.Series
+        Benchmark score by network.
+
+    Returns
+    -------
+    list of dict
+        ``over, n, r2, slope, intercept, f, p``, once over individual pairs as in the
+        paper (each network's score repeated for every person, so that the points are
+        not independent) and once over the networks' means.
+    """
+    long = pd.concat(
+        [
+            pairs.rename(columns={"observer_i": "network"}),
+            pairs.rename(columns={"observer_j": "network"}),
+        ]
+    )
+    long = long[long["network"].isin(networks)]
+    points = {
+        "pairs": long.set_index("network")["kappa"],
+        "networks": long.groupby("network")["kappa"].mean(),
+    }
+    return [
+        {"over": over, **_line(scores.loc[kappa.index], kappa)}
+        for over, kappa in points.items()
+    ]
+
+
+def regress_all(pairs, benchmarks, groups, regressions):
+    """Regress on several benchmarks, each over its own networks.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        From `trialwise.consistency.comparisons.compare_observers`.
+    benchmarks : pandas.DataFrame
+        Scores, one column per benchmark, by network.
+    groups : dict of str to sequence of str
+        Patterns of observer names.
+    regressions : sequence of dict
+        Each a ``benchmark`` and a group of ``networks``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``benchmark, networks`` and the columns of `regress_on_benchmark`.
+
+    Raises
+    ------
+    InputError
+        If a benchmark is unknown or lacks a network's score.
+    """
+    all_trials = pairs[pairs["variant"] == ALL_TRIALS]
+    human_i = is_human(all_trials["observer_i"])
+    with_people = all_trials[human_i != is_human(all_trials["observer_j"])]
+    observers = sorted({*with_people["observer_i"], *with_people["observer_j"]})
+    rows = []
+    for regression in regressions:
+        benchmark = regression["benchmark"]
+        networks = members(groups[regression["networks"]], observers)
+        scores = _scores(benchmarks, benchmark, networks)
+        rows += [
+            {"benchmark": benchmark, "networks": regression["networks"], **line}
+            for line in regress_on_benchmark(with_people, networks, scores)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _scores(benchmarks, benchmark, networks):
+    if benchmark not in benchmarks.columns:
+        raise InputError(
+            f"There is no benchmark {benchmark!r}.\n"
+            f"Benchmarks: {', '.join(benchmarks.columns)}."
+        )
+    scores = benchmarks[benchmark].reindex(networks)
+    if scores.isna().any():
+        raise InputError(
+            f"The benchmark {benchmark} has no score of "
+            f"{', '.join(scores.index[scores.isna()])}. Choose other networks."
+        )
+    return scores
+
+
+def _line(x, y):
+    fit = stats.linregress(x.to_numpy(dtype=float), y.to_numpy(dtype=float))
+    r2, n = fit.rvalue**2, len(x)
+    return {
+        "n": n,
+        "r2": r2,
+        "slope": fit.slope,
+        "intercept": fit.intercept,
+        "f": r2 / (1 - r2) * (n - 2),
+        "p": fit.pvalue,
+    }
+
+
+def read_brain_scores(path, names):
+    """Read the authors' copy of Brain-Score, of all models it lists.
+
+    Parameters
+    ----------
+    path : path
+        CSV with the header ``# name, avg., V1, V2, V4, IT, ITTemp, Behavior, Imagenet``.
+    names : dict of str to str
+        Brain-Score's names to the names of the same architectures in the trial tables.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `observer` (the name in the trial tables where there is one), columns
+        ``average, V1, V2, V4, IT, behaviour, imagenet``.
+    """
+    table = pd.read_csv(path, skipinitialspace=True).rename(
+        columns={
+            "# name": "observer",
+            "avg.": "average",
+            "Behavior": "behaviour",
+            "Imagenet": "imagenet",
+        }
+    )
+    table["observer"] = table["observer"].replace(names)
+    columns = ["average", "V1", "V2", "V4", "IT", "behaviour", "imagenet"]
+    return table.set_index("observer")[columns]
+
+
+def correlation(table, first, second):
+    """Pearson correlation of two columns, and the rows where both are known."""
+    complete = table[[first, second]].dropna()
+    r = stats.pearsonr(complete[first], complete[second]).statistic
+    return float(r), len(complete)

@@ -1,0 +1,57 @@
+"""Outputs that appear whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+
+@contextmanager
+def whole(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes `path` when the block ends without error.
+
+    The temporary name lies in the same folder, so that the final rename is atomic,
+    and keeps the suffix, which some writers choose their format by.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
+    )
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `path` when the block ends without error."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as name:
+        inner = Path(name) / path.name
+        inner.mkdir()
+        yield inner
+        shutil.rmtree(path, ignore_errors=True)
+        inner.replace(path)
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a tidy table as CSV, floats in their shortest exact form."""
+    with whole(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

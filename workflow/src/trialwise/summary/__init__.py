@@ -1,0 +1,1 @@
+"""What was computed beside what was published."""

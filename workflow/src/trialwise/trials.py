@@ -1,0 +1,283 @@
+"""Trial tables: who saw what and answered what, validated and in one form."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from trialwise.errors import InputError
+
+CATEGORIES = (
+    *("airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat"),
+    *("chair", "clock", "dog", "elephant", "keyboard", "knife", "oven", "truck"),
+)
+NO_RESPONSE = "na"
+HUMAN = "subject"
+COLUMNS = (
+    *("subj", "session", "trial", "rt"),
+    *("object_response", "category", "condition", "imagename"),
+)
+IMAGE_ID = r"(?:^|_)((?:n0[^_]*_)?[^_]*)$"
+
+
+def read_trials(
+    folder: str | Path,
+    *,
+    categories: Sequence[str] = CATEGORIES,
+    image_id: str = IMAGE_ID,
+    conditions: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    paired: bool = True,
+) -> pd.DataFrame:
+    """Read and validate the trial tables of one experiment.
+
+    Parameters
+    ----------
+    folder : path
+        Holds one or more CSV files with the columns of the error-consistency data
+        (``subj,session,trial,rt,object_response,category,condition,imagename``).
+    categories : sequence of str
+        Allowed values of `category`; responses may also be ``na`` (no response),
+        which stays in the table and counts as wrong.
+    image_id : str
+        Regular expression whose first group, searched in `imagename`, identifies the
+        image. The default follows Geirhos et al. (2020): the part behind the last
+        underscore, with the ImageNet synset in front of it where there is one.
+    conditions : iterable of str, optional
+        Keep only trials of these conditions.
+    exclude : iterable of str
+        Observers to leave out.
+    paired : bool
+        Require that all observers saw the same images, each once.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per trial, ordered by observer and image: ``observer, session, trial,
+        response, category, condition, image, correct, row``; `row` counts from 1 in
+        the observer's file and `correct` is 0 or 1.
+
+    Raises
+    ------
+    InputError
+        Naming file, line and remedy, if a file is missing, empty, not UTF-8, has
+        missing columns or values, unknown categories, or images that cannot be paired.
+    """
+    files = sorted(Path(folder).glob("*.csv"))
+    if not files:
+        raise InputError(f"{folder}: no CSV file. Put one trial table or more there.")
+    table = pd.concat([_read_file(file) for file in files], ignore_index=True)
+    _check_values(table, categories)
+    if conditions is not None:
+        wanted = set(conditions)
+        _check_known(folder, "condition", wanted, table["condition"])
+        table = table[table["condition"].isin(wanted)]
+    _check_known(folder, "observer", set(exclude), table["subj"])
+    table = table[~table["subj"].isin(set(exclude))]
+    image = table["imagename"].str.extract(image_id, expand=False)
+    if image.isna().any():
+        bad = table[image.isna()].iloc[0]
+        raise InputError(
+            f"{_place(bad)}: the image name {bad.imagename!r} does not match "
+            f"{image_id}. Correct the name or the experiment's `image_id`."
+        )
+    table = table.assign(image=image)
+    _check_unique(table)
+    if paired:
+        _check_paired(table)
+    return pd.DataFrame(
+        {
+            "observer": table["subj"],
+            "session": table["session"],
+            "trial": table["trial"],
+            "response": table["object_response"],
+            "category": table["category"],
+            "condition": table["condition"],
+            "image": table["image"],
+            "correct": (table["object_response"] == table["category"]).astype(int),
+            "row": table["line"] - 1,
+        }
+    ).sort_values(["observer", "image"], ignore_index=True, kind="stable")
+
+
+def load_trials(path: str | Path) -> pd.DataFrame:
+    """Load a table written from `read_trials`, every label as text."""
+    numbers = {"correct": int, "row": int}
+    text = dict.fromkeys(
+        ["observer", "session", "trial", "response", "category", "condition", "image"],
+        str,
+    )
+    return pd.read_csv(path, dtype={**text, **numbers}, keep_default_na=False)
+
+
+def is_human(observer: pd.Series) -> pd.Series:
+    """Say which observers are people: their names contain ``subject`` (`HUMAN`)."""
+    return observer.str.contains(HUMAN, regex=False)
+
+
+def correctness(
+    trials: pd.DataFrame, observers: Sequence[str] | None = None
+) -> tuple[list[str], list[str], np.ndarray]:
+    """Arrange trials as a matrix of right and wrong.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        Columns ``observer, image, correct``; each observer saw each image once.
+    observers : sequence of str, optional
+        Observers to take, in this order; default all, sorted.
+
+    Returns
+    -------
+    observers : list of str, length m
+    images : list of str, length n, sorted
+    correct : ndarray of bool, shape (m, n)
+
+    Raises
+    ------
+    InputError
+        If an observer is unknown or lacks an image that another one has.
+    """
+    known = sorted(trials["observer"].unique())
+    observers = known if observers is None else list(observers)
+    for name in observers:
+        if name not in known:
+            raise InputError(
+                f"There is no observer {name!r} among the trials.\n"
+                f"Observers: {', '.join(known)}."
+            )
+    kept = trials[trials["observer"].isin(observers)]
+    matrix = kept.pivot(index="observer", columns="image", values="correct")
+    if matrix.isna().any(axis=None):
+        observer, image = matrix.isna().stack().idxmax()
+        raise InputError(
+            f"Observer {observer} has no trial for image {image}, which others have. "
+            "Pairs of observers are compared on the same images."
+        )
+    matrix = matrix.loc[observers]
+    return observers, list(matrix.columns), matrix.to_numpy(dtype=bool)
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: not UTF-8 text. Save the file as UTF-8."
+        ) from error
+    reader = csv.reader(io.StringIO(text))
+    header = next(reader, [])
+    missing = [column for column in COLUMNS if column not in header]
+    if not header:
+        raise InputError(f"{path}, line 1: the file is empty. Supply its trials.")
+    if missing:
+        raise InputError(
+            f"{path}, line 1: no column {', '.join(missing)}. "
+            f"The columns must be {', '.join(COLUMNS)}."
+        )
+    rows, lines = [], []
+    for row in reader:
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}, line {reader.line_num}: {len(row)} values under "
+                f"{len(header)} columns. Mend the line."
+            )
+        rows.append(row)
+        lines.append(reader.line_num)
+    if not rows:
+        raise InputError(f"{path}, line 2: no trial under the header. Supply them.")
+    table = pd.DataFrame(rows, columns=header, dtype=str)[list(COLUMNS)]
+    return table.assign(file=str(path), line=lines)
+
+
+def _check_values(table: pd.DataFrame, categories: Sequence[str]) -> None:
+    import pandera.pandas as pa
+
+    filled = pa.Check.str_length(min_value=1)
+    responses = [*categories, NO_RESPONSE]
+    schema = pa.DataFrameSchema(
+        {
+            "subj": pa.Column(str, filled),
+            "imagename": pa.Column(str, filled),
+            "category": pa.Column(str, pa.Check.isin(categories)),
+            "object_response": pa.Column(str, pa.Check.isin(responses)),
+        }
+    )
+    try:
+        schema.validate(table, lazy=True)
+    except pa.errors.SchemaErrors as error:
+        first = error.failure_cases.sort_values("index", kind="stable").iloc[0]
+        allowed = {
+            "category": ", ".join(categories),
+            "object_response": ", ".join(responses),
+        }.get(first["column"], "any text that is not empty")
+        raise InputError(
+            f"{_place(table.loc[first['index']])}: {first['column']} is "
+            f"{first['failure_case']!r}. Allowed: {allowed}."
+        ) from error
+
+
+def _check_known(
+    folder: str | Path, what: str, wanted: set[str], values: pd.Series
+) -> None:
+    unknown = sorted(wanted - set(values))
+    if unknown:
+        raise InputError(
+            f"{folder}: no trial has {what} {', '.join(unknown)}.\n"
+            f"Those in the files: {', '.join(sorted(set(values)))}."
+        )
+
+
+def _check_unique(table: pd.DataFrame) -> None:
+    repeated = table.duplicated(["subj", "image"])
+    if repeated.any():
+        second = table[repeated].iloc[0]
+        same = (table["subj"] == second.subj) & (table["image"] == second.image)
+        first = table[same].iloc[0]
+        raise InputError(
+            f"{_place(second)}: {second.subj} answers image {second.image} again, "
+            f"after {_place(first)}. Keep one of the two trials."
+        )
+
+
+def _check_paired(table: pd.DataFrame) -> None:
+    images = table.groupby("subj")["image"].agg(set)
+    reference = images.index[0]
+    for observer, seen in images.items():
+        if seen == images[reference]:
+            continue
+        lacking, having = observer, reference
+        if not images[reference] - seen:
+            lacking, having = reference, observer
+        image = min(images[having] - images[lacking])
+        same = (table["subj"] == having) & (table["image"] == image)
+        place = _place(table[same].iloc[0])
+        file = table.loc[table["subj"] == lacking, "file"].iloc[0]
+        raise InputError(
+            f"{file}: {lacking} has no trial for image {image}, which {having} has "
+            f"({place}). Add the trial, or leave one of the two observers out."
+        )
+
+
+def _place(row: pd.Series) -> str:
+    return f"{row.file}, line {row.line}"
+
+
+def category_of(pattern: str, images: pd.Series) -> pd.Series:
+    """Read a category out of image names, such as the texture of cue-conflict images.
+
+    Raises
+    ------
+    InputError
+        If an image name does not match `pattern`.
+    """
+    found = images.str.extract(pattern, expand=False)
+    if found.isna().any():
+        name = images[found.isna()].iloc[0]
+        raise InputError(f"The image name {name!r} does not match {pattern}.")
+    return found
