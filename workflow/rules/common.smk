@@ -132,11 +132,11 @@ def consistency_tables():
     """All tables and figures of the configured experiments."""
     tables = []
     for name, experiment in EXPERIMENTS.items():
-        files = ["pairs", "groups", "networks", "accuracy", "confusion", "band"]
+        files = ["pairs", "groups", "networks", "accuracy", "group-accuracy", "confusion", "band"]
         files = [f"{file}.csv" for file in [*files, "outside-band"]]
         files += ["kappa.png", "kappa.pdf"]
         if "networks" in experiment:
-            files.append("controversial.csv")
+            files += ["controversial.csv", "controversial-five.csv"]
             files += ["regression.csv"] if config["regressions"] else []
         if "texture" in experiment:
             files.append("shape-bias.csv")

@@ -63,6 +63,7 @@ rule measure_accuracy:
         "<results>/consistency/{experiment}/trials.csv",
     output:
         accuracy="<results>/consistency/{experiment}/accuracy.csv",
+        groups="<results>/consistency/{experiment}/group-accuracy.csv",
         confusion="<results>/consistency/{experiment}/confusion.csv",
     log:
         "<logs>/measure_accuracy/{experiment}.log",
@@ -72,9 +73,13 @@ rule measure_accuracy:
         "../../envs/main.yaml"
     params:
         code=code_of("consistency.accuracy", "consistency.confusion"),
+        settings=lambda wildcards: json.dumps(
+            {"groups": compared_groups(entry(wildcards))}
+        ),
     shell:
         "python -m trialwise measure-accuracy --trials {input}"
-        " --accuracy {output.accuracy} --confusion {output.confusion} 2>&1 | tee {log}"
+        " --settings {params.settings:q} --accuracy {output.accuracy}"
+        " --groups {output.groups} --confusion {output.confusion} 2>&1 | tee {log}"
 
 
 rule tabulate_accuracy:
@@ -248,7 +253,8 @@ rule rank_images:
     input:
         "<results>/consistency/{experiment}/trials.csv",
     output:
-        "<results>/consistency/{experiment}/controversial.csv",
+        images="<results>/consistency/{experiment}/controversial.csv",
+        extremes="<results>/consistency/{experiment}/controversial-five.csv",
     log:
         "<logs>/rank_images/{experiment}.log",
     benchmark:
@@ -265,7 +271,8 @@ rule rank_images:
         ),
     shell:
         "python -m trialwise rank-images --trials {input}"
-        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"
+        " --settings {params.settings:q} --output {output.images}"
+        " --extremes {output.extremes} 2>&1 | tee {log}"
 
 
 rule measure_levels:

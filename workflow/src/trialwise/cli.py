@@ -42,7 +42,9 @@ def _parser():
     stage(simulate_observers, "output", settings=settings)
     stage(validate_trials, "input", "output", settings=settings)
     stage(compare_observers, "trials", "pairs", "groups", "networks", settings=settings)
-    stage(measure_accuracy, "trials", "accuracy", "confusion")
+    stage(
+        measure_accuracy, "trials", "accuracy", "groups", "confusion", settings=settings
+    )
     stage(measure_levels, "input", "output", settings=settings)
     stage(compute_band, "trials", "output", settings=settings)
     stage(count_outside_band, "pairs", "band", "output", settings=settings)
@@ -51,7 +53,7 @@ def _parser():
         correlate_shape_bias, "networks", "bias", "accuracy", "table", "output",
         settings=settings,
     )
-    stage(rank_images, "trials", "output", settings=settings)
+    stage(rank_images, "trials", "output", "extremes", settings=settings)
     stage(collect_benchmarks, "imagenet", "names", "brain_score", "output", "correlation")
     stage(regress_on_benchmarks, "pairs", "benchmarks", "output", settings=settings)
     stage(tabulate_accuracy, "output", input=many, settings=settings)
@@ -117,14 +119,16 @@ def compare_observers(options):
 
 
 def measure_accuracy(options):
-    """Compute each observer's accuracy and confusion matrix."""
-    from trialwise.consistency.accuracy import observer_accuracy
+    """Compute accuracies of observers and groups, and confusion matrices."""
+    from trialwise.consistency.accuracy import group_accuracy, observer_accuracy
     from trialwise.consistency.confusion import confusion
     from trialwise.files import write_table
     from trialwise.trials import load_trials
 
     trials = load_trials(options.trials)
-    write_table(observer_accuracy(trials), options.accuracy)
+    accuracy = observer_accuracy(trials)
+    write_table(accuracy, options.accuracy)
+    write_table(group_accuracy(accuracy, **options.settings), options.groups)
     write_table(confusion(trials), options.confusion)
 
 
@@ -192,12 +196,14 @@ def correlate_shape_bias(options):
 
 def rank_images(options):
     """Rank images that people find easy and networks hard, and the reverse."""
-    from trialwise.consistency.controversial import controversial_images
+    from trialwise.consistency.controversial import controversial_images, extremes
     from trialwise.files import write_table
     from trialwise.trials import load_trials
 
     trials = load_trials(options.trials)
-    write_table(controversial_images(trials, **options.settings), options.output)
+    table = controversial_images(trials, **options.settings)
+    write_table(table, options.output)
+    write_table(extremes(table), options.extremes)
 
 
 def collect_benchmarks(options):
@@ -245,7 +251,7 @@ def draw_kappa(options):
     """Draw kappa of all pairs against expected overlap."""
     import pandas as pd
 
-    from trialwise.consistency.comparisons import ALL_TRIALS, OTHER
+    from trialwise.consistency import ALL_TRIALS, OTHER
     from trialwise.summary.figures import kappa_scatter, save
 
     pairs = pd.read_csv(options.pairs)

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,41 @@ def correctness(
     return observers, list(matrix.columns), matrix.to_numpy(dtype=bool)
 
 
+def category_of(pattern: str, images: pd.Series) -> pd.Series:
+    """Read a category out of image names, such as the texture of cue-conflict images.
+
+    Raises
+    ------
+    InputError
+        If an image name does not match `pattern`.
+    """
+    found = images.str.extract(pattern, expand=False)
+    if found.isna().any():
+        name = images[found.isna()].iloc[0]
+        raise InputError(f"The image name {name!r} does not match {pattern}.")
+    return found
+
+
+def members(patterns, observers):
+    """Observers that match one of the patterns (``*`` allowed), in pattern order.
+
+    Raises
+    ------
+    InputError
+        If a pattern matches no observer.
+    """
+    found = []
+    for pattern in patterns:
+        matching = [o for o in observers if fnmatchcase(o, pattern) and o not in found]
+        if not matching and not any(fnmatchcase(o, pattern) for o in observers):
+            raise InputError(
+                f"No observer is called {pattern!r}.\n"
+                f"Observers of this experiment: {', '.join(observers)}."
+            )
+        found += matching
+    return found
+
+
 def _read_file(path: Path) -> pd.DataFrame:
     data = path.read_bytes()
     try:
@@ -266,18 +302,3 @@ def _check_paired(table: pd.DataFrame) -> None:
 
 def _place(row: pd.Series) -> str:
     return f"{row.file}, line {row.line}"
-
-
-def category_of(pattern: str, images: pd.Series) -> pd.Series:
-    """Read a category out of image names, such as the texture of cue-conflict images.
-
-    Raises
-    ------
-    InputError
-        If an image name does not match `pattern`.
-    """
-    found = images.str.extract(pattern, expand=False)
-    if found.isna().any():
-        name = images[found.isna()].iloc[0]
-        raise InputError(f"The image name {name!r} does not match {pattern}.")
-    return found

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from trialwise.consistency.comparisons import members
+from trialwise.consistency import ALL_TRIALS, PUBLISHED
 from trialwise.errors import InputError
-from trialwise.trials import NO_RESPONSE, is_human
+from trialwise.trials import NO_RESPONSE, is_human, members
 
 HUMANS = "humans"
 
@@ -24,6 +24,30 @@ def observer_accuracy(trials):
         n_no_response=("response", lambda r: int((r == NO_RESPONSE).sum())),
     )
     return table.assign(accuracy=table["n_correct"] / table["n"])
+
+
+def group_accuracy(accuracies, groups):
+    """Mean accuracy of groups of observers, each observer counting once.
+
+    Parameters
+    ----------
+    accuracies : pandas.DataFrame
+        From `observer_accuracy`.
+    groups : dict of str to sequence of str
+        Patterns of observer names.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``group, n_observers, accuracy, minimum, maximum``.
+    """
+    by_observer = accuracies.set_index("observer")["accuracy"]
+    rows = []
+    for group, patterns in groups.items():
+        own = by_observer[members(patterns, sorted(by_observer.index))]
+        rows.append([group, len(own), own.mean(), own.min(), own.max()])
+    columns = ["group", "n_observers", "accuracy", "minimum", "maximum"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def accuracy_table(accuracies, patterns, decimals=2):
@@ -94,7 +118,7 @@ def accuracy_by_level(trials, level_pattern, networks):
     right = pd.concat(tables, ignore_index=True)
     people_range = tables[0].set_index("level")[["low", "high"]]
     published = right.drop(columns=["low", "high"]).join(people_range, on="level")
-    both = {"all-trials": right, "published": published}
+    both = {ALL_TRIALS: right, PUBLISHED: published}
     columns = ["variant", "observer", "level", "n", "accuracy", "low", "high"]
     return pd.concat(
         [table.assign(variant=variant) for variant, table in both.items()],

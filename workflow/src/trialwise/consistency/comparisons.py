@@ -1,18 +1,23 @@
 """Tables of one experiment: every pair of observers, and every comparison of groups."""
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 import pandas as pd
 
-from trialwise.consistency import bounds, intervals, kappa, null, percentiles
+from trialwise.consistency import (
+    ALL_TRIALS,
+    OTHER,
+    PUBLISHED,
+    bounds,
+    intervals,
+    kappa,
+    null,
+    percentiles,
+)
 from trialwise.errors import InputError
-from trialwise.trials import HUMAN, correctness
+from trialwise.trials import HUMAN, correctness, members
 
-ALL_TRIALS = "all-trials"
-PUBLISHED = "published"
-OTHER = "other"
 ROW_PERIOD = 4
 
 
@@ -33,26 +38,6 @@ class Comparison:
     def name(self) -> str:
         """Both groups joined by a hyphen."""
         return f"{self.first}-{self.second}"
-
-
-def members(patterns, observers):
-    """Observers that match one of the patterns (``*`` allowed), in pattern order.
-
-    Raises
-    ------
-    InputError
-        If a pattern matches no observer.
-    """
-    found = []
-    for pattern in patterns:
-        matching = [o for o in observers if fnmatchcase(o, pattern) and o not in found]
-        if not matching and not any(fnmatchcase(o, pattern) for o in observers):
-            raise InputError(
-                f"No observer is called {pattern!r}.\n"
-                f"Observers of this experiment: {', '.join(observers)}."
-            )
-        found += matching
-    return found
 
 
 def compare_observers(

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from trialwise.consistency.comparisons import members
-from trialwise.trials import is_human
+from trialwise.trials import is_human, members
 
 
 def controversial_images(trials, networks, tie_breaker=None):
@@ -22,7 +21,7 @@ def controversial_images(trials, networks, tie_breaker=None):
     Returns
     -------
     pandas.DataFrame
-        One row per image: ``image, humans_correct, networks_correct, human_easy_rank,
+        One row per image, in the tie breaker's order: ``image, humans_correct, networks_correct, human_easy_rank,
         network_easy_rank``. Ranks count from 1: most people right and, among equals,
         fewest networks right; or the mirror image.
     """
@@ -45,3 +44,21 @@ def controversial_images(trials, networks, tie_breaker=None):
         ranked = table.sort_values(keys, ascending=ascending, kind="stable").index
         table[column] = pd.Series(range(1, len(ranked) + 1), index=ranked)
     return table.rename_axis("image").reset_index()
+
+
+def extremes(table, n=5):
+    """The `n` images of each kind, in the order in which `table` lists all images.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``kind`` (``human-easy`` or ``network-easy``) and ``images``, joined by spaces.
+    """
+    rows = [
+        {"kind": kind, "images": " ".join(table.loc[table[column] <= n, "image"])}
+        for kind, column in (
+            ("human-easy", "human_easy_rank"),
+            ("network-easy", "network_easy_rank"),
+        )
+    ]
+    return pd.DataFrame(rows)

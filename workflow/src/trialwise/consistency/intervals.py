@@ -1,7 +1,7 @@
 """Confidence intervals of kappa: of one pair, and of the mean over many pairs."""
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from trialwise.consistency.kappa import kappa, pair_counts
 
@@ -23,7 +23,7 @@ def normal_half_width(values, level=0.95):
     values = np.asarray(values, dtype=float)
     if values.size < 2:
         return np.nan
-    z = stats.norm.ppf((1 + level) / 2)
+    z = special.ndtri((1 + level) / 2)
     return z * np.sqrt(values.var(ddof=1) / values.size)
 
 

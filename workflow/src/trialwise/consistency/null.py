@@ -1,11 +1,26 @@
 """What kappa independent observers of the same accuracies show."""
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from trialwise.consistency.kappa import kappa
 
 TIE = 1e-7
+
+
+def hypergeometric_logpmf(n, k_i, k_j, n11):
+    """Log probability that independent observers share `n11` correct answers.
+
+    log [C(k_i, n11) C(n - k_i, k_j - n11) / C(n, k_j)], broadcast over all arguments;
+    -inf where n11 is impossible.
+    """
+    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
+    cells = np.stack(np.broadcast_arrays(n11, k_i - n11, k_j - n11, n - k_i - k_j + n11))
+    possible = (cells >= 0).all(axis=0)
+    margins = log_factorial[k_i] + log_factorial[n - k_i]
+    margins = margins + log_factorial[k_j] + log_factorial[n - k_j] - log_factorial[n]
+    inside = log_factorial[np.clip(cells, 0, n)].sum(axis=0)
+    return np.where(possible, margins - inside, -np.inf)
 
 
 def exact_null(n, k_i, k_j, n11, level=0.95):
@@ -40,7 +55,7 @@ def exact_null(n, k_i, k_j, n11, level=0.95):
     fewest = np.maximum(0, k_i + k_j - n)
     outcomes = np.minimum(k_i, k_j) - fewest + 1
     support = fewest[:, None] + np.arange(outcomes.max())
-    logpmf = stats.hypergeom.logpmf(support, n, k_i[:, None], k_j[:, None])
+    logpmf = hypergeometric_logpmf(n, k_i[:, None], k_j[:, None], support)
     cdf = np.cumsum(np.exp(logpmf), axis=1)
     tail = (1 - level) / 2
     low = fewest + np.sum(cdf < tail, axis=1)

@@ -8,7 +8,9 @@ interval of a given pair (for that see `trialwise.consistency.null`).
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
+
+from trialwise.consistency.null import hypergeometric_logpmf
 
 N_BINS = 99
 POINTS_PER_BLOCK = 1400
@@ -33,7 +35,10 @@ def correct_count_distribution(n, grid):
     `grid` is symmetric about one half, so that its lower half suffices.
     """
     k = np.arange(n + 1)[:, None]
-    lower = stats.binom.pmf(k, n, grid[None, : grid.size // 2]).mean(axis=1)
+    p = grid[: grid.size // 2]
+    log_choose = -special.betaln(k + 1, n - k + 1) - np.log(n + 1)
+    log_pmf = log_choose + special.xlogy(k, p) + special.xlog1py(n - k, -p)
+    lower = np.exp(log_pmf).mean(axis=1)
     return (lower + lower[::-1]) / 2
 
 
@@ -119,8 +124,8 @@ def clopper_pearson(expected, n, level=0.95):
     expected = np.asarray(expected, dtype=float)
     tail = (1 - level) / 2
     k = expected * n
-    low = np.where(k > 0, stats.beta.ppf(tail, k, n - k + 1), 0.0)
-    high = np.where(k < n, stats.beta.ppf(1 - tail, k + 1, n - k), 1.0)
+    low = np.where(k > 0, special.betaincinv(k, n - k + 1, tail), 0.0)
+    high = np.where(k < n, special.betaincinv(k + 1, n - k, 1 - tail), 1.0)
     return low, high
 
 
@@ -129,24 +134,19 @@ def textbook_kappa_band(expected, n, level=0.95):
     expected = np.asarray(expected, dtype=float)
     with np.errstate(divide="ignore"):
         deviation = np.sqrt(expected / (n * (1 - expected)))
-    half = stats.norm.ppf((1 + level) / 2) * deviation
+    half = special.ndtri((1 + level) / 2) * deviation
     return -half, half
 
 
 def _hypergeometric_run(n, k1, k2, n11):
     """P(n11 | k1, k2) along each row of consecutive n11: the first, then ratios."""
-    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
-    start = n11[:, 0]
-    margins = log_factorial[[k1, n - k1]].sum() + log_factorial[k2]
-    margins += log_factorial[n - k2] - log_factorial[n]
-    cells = log_factorial[start] + log_factorial[k1 - start]
-    cells += log_factorial[k2 - start] + log_factorial[n - k1 - k2 + start]
+    first = np.exp(hypergeometric_logpmf(n, k1, k2, n11[:, 0]))
     before, k2 = n11[:, :-1].astype(float), k2[:, None]
     ratio = (k1 - before) * (k2 - before)
     ratio /= (before + 1) * (n - k1 - k2 + before + 1)
     probability = np.ones(n11.shape)
     np.cumprod(ratio, axis=1, out=probability[:, 1:])
-    return probability * np.exp(margins - cells)[:, None]
+    return probability * first[:, None]
 
 
 def _quantiles(mass, values, probabilities):

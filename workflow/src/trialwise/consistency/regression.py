@@ -3,9 +3,9 @@
 import pandas as pd
 from scipy import stats
 
-from trialwise.consistency.comparisons import ALL_TRIALS, members
+from trialwise.consistency import ALL_TRIALS
 from trialwise.errors import InputError
-from trialwise.trials import is_human
+from trialwise.trials import is_human, members
 
 
 def regress_on_benchmark(pairs, networks, scores):

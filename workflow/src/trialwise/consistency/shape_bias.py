@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from trialwise.consistency import ALL_TRIALS, PUBLISHED
 from trialwise.consistency.accuracy import HUMANS
 from trialwise.consistency.regression import correlation
 from trialwise.trials import category_of, is_human
@@ -78,7 +79,7 @@ def shape_bias_and_kappa(networks, bias, accuracy, observers):
     ).loc[list(observers)]
     rounded = table.round({"shape_bias_percent": 2, "kappa": 3})
     rows = []
-    for variant, values in (("all-trials", table), ("published", rounded)):
+    for variant, values in ((ALL_TRIALS, table), (PUBLISHED, rounded)):
         r, n = correlation(values, "shape_bias_percent", "kappa")
         rows.append({"variant": variant, "n": n, "r": r})
     return table.rename_axis("observer").reset_index(), pd.DataFrame(rows)
