@@ -7,7 +7,9 @@ from snakemake.exceptions import WorkflowError
 
 # Jobs call `python`: let it be the interpreter that runs Snakemake, also when its
 # virtual environment is not activated.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
+)
 
 try:
     from trialwise.configuration import check_schema, check_study
@@ -132,7 +134,15 @@ def consistency_tables():
     """All tables and figures of the configured experiments."""
     tables = []
     for name, experiment in EXPERIMENTS.items():
-        files = ["pairs", "groups", "networks", "accuracy", "group-accuracy", "confusion", "band"]
+        files = [
+            "pairs",
+            "groups",
+            "networks",
+            "accuracy",
+            "group-accuracy",
+            "confusion",
+            "band",
+        ]
         files = [f"{file}.csv" for file in [*files, "outside-band"]]
         files += ["kappa.png", "kappa.pdf"]
         if "networks" in experiment:

@@ -18,6 +18,10 @@ rule validate_trials:
         "<benchmarks>/validate_trials/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("trials"),
         settings=lambda wildcards: chosen(
@@ -41,6 +45,10 @@ rule compare_observers:
         "<benchmarks>/compare_observers/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.comparisons"),
         settings=lambda wildcards: json.dumps(
@@ -71,6 +79,10 @@ rule measure_accuracy:
         "<benchmarks>/measure_accuracy/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.accuracy", "consistency.confusion"),
         settings=lambda wildcards: json.dumps(
@@ -86,9 +98,7 @@ rule tabulate_accuracy:
     input:
         collect(
             "<results>/consistency/{experiment}/accuracy.csv",
-            experiment=lookup(
-                "accuracy_table/experiments", within=config, default=[]
-            ),
+            experiment=lookup("accuracy_table/experiments", within=config, default=[]),
         ),
     output:
         "<results>/consistency/accuracy.csv",
@@ -98,6 +108,10 @@ rule tabulate_accuracy:
         "<benchmarks>/tabulate_accuracy.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.accuracy"),
         settings=lambda wildcards: json.dumps(accuracy_table()),
@@ -117,6 +131,10 @@ rule compute_band:
         "<benchmarks>/compute_band/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.percentiles"),
         settings=lambda wildcards: chosen(entry(wildcards), "break_point"),
@@ -137,6 +155,10 @@ rule count_outside_band:
         "<benchmarks>/count_outside_band/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.comparisons"),
         settings=lambda wildcards: json.dumps(
@@ -167,12 +189,16 @@ rule collect_benchmarks:
         "<benchmarks>/collect_benchmarks.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.regression"),
     shell:
         "python -m trialwise collect-benchmarks --imagenet {input.imagenet}"
         " --names {input.names}"
-        " --brain_score {input.brain_score}/brainscore_metrics.csv"
+        " --brain-score {input.brain_score}/brainscore_metrics.csv"
         " --output {output.scores} --correlation {output.correlation} 2>&1 | tee {log}"
 
 
@@ -188,6 +214,10 @@ rule regress_on_benchmarks:
         "<benchmarks>/regress_on_benchmarks/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.regression"),
         settings=json.dumps(
@@ -213,6 +243,10 @@ rule measure_shape_bias:
         "<benchmarks>/measure_shape_bias/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.shape_bias"),
         settings=lambda wildcards: json.dumps(
@@ -237,6 +271,10 @@ rule correlate_shape_bias:
         "<benchmarks>/correlate_shape_bias/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.shape_bias"),
         settings=lambda wildcards: json.dumps(
@@ -261,6 +299,10 @@ rule rank_images:
         "<benchmarks>/rank_images/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("consistency.controversial"),
         settings=lambda wildcards: json.dumps(
@@ -286,6 +328,10 @@ rule measure_levels:
         "<benchmarks>/measure_levels/{noise}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("trials", "consistency.accuracy"),
         settings=lambda wildcards: json.dumps(
@@ -317,6 +363,10 @@ rule draw_kappa:
         "<benchmarks>/draw_kappa/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("summary.figures"),
     shell:

@@ -15,6 +15,10 @@ rule simulate_observers:
         "<benchmarks>/simulate_observers/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("simulation.observers"),
         settings=lambda wildcards: json.dumps(
@@ -36,6 +40,10 @@ rule measure_recovery:
         "<benchmarks>/measure_recovery/{experiment}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("simulation.observers"),
         settings=lambda wildcards: json.dumps({"truth": true_consistency(wildcards)}),
@@ -53,6 +61,10 @@ rule measure_interval_coverage:
         "<benchmarks>/measure_interval_coverage.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("simulation.coverage"),
         settings=lambda wildcards: json.dumps(

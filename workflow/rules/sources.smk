@@ -14,6 +14,10 @@ rule get_source:
         "<benchmarks>/get_source/{group}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("sources"),
         table=SOURCES,

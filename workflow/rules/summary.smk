@@ -18,9 +18,13 @@ rule compare_with_published:
         "<benchmarks>/compare_with_published/{paper}.tsv"
     conda:
         "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
     params:
         code=code_of("summary.reproduction"),
-        results=config["results"],
+        results=lambda wildcards, output: Path(output[0]).parents[2],
     shell:
         "python -m trialwise compare-with-published --published {input.published}"
         " --results {params.results} --output {output} 2>&1 | tee {log}"

@@ -50,11 +50,23 @@ def _parser():
     stage(count_outside_band, "pairs", "band", "output", settings=settings)
     stage(measure_shape_bias, "trials", "output", settings=settings)
     stage(
-        correlate_shape_bias, "networks", "bias", "accuracy", "table", "output",
+        correlate_shape_bias,
+        "networks",
+        "bias",
+        "accuracy",
+        "table",
+        "output",
         settings=settings,
     )
     stage(rank_images, "trials", "output", "extremes", settings=settings)
-    stage(collect_benchmarks, "imagenet", "names", "brain_score", "output", "correlation")
+    stage(
+        collect_benchmarks,
+        "imagenet",
+        "names",
+        "brain-score",
+        "output",
+        "correlation",
+    )
     stage(regress_on_benchmarks, "pairs", "benchmarks", "output", settings=settings)
     stage(tabulate_accuracy, "output", input=many, settings=settings)
     stage(draw_kappa, "pairs", "band", "title", output=many)

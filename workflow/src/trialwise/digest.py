@@ -52,20 +52,18 @@ def imported_files(*modules: str) -> set[Path]:
 
 
 def _imports(path: Path) -> set[str]:
-    found = set()
+    named = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {a.name for a in node.names if a.name.startswith(f"{PACKAGE}.")}
+            named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == PACKAGE or node.module.startswith(f"{PACKAGE}."):
-                found.add(node.module)
-                inner = {f"{node.module}.{alias.name}" for alias in node.names}
-                found |= {name for name in inner if find_spec_safely(name)}
-    return found - {PACKAGE}
+            named.add(node.module)
+            named |= {f"{node.module}.{alias.name}" for alias in node.names}
+    own = {name for name in named if name.startswith(f"{PACKAGE}.")}
+    return {name for name in own if _is_module(name)}
 
 
-def find_spec_safely(name: str) -> bool:
-    """Say whether `name` is a module, rather than something inside one."""
+def _is_module(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:

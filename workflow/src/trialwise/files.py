@@ -34,7 +34,7 @@ def whole(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `path` when the block ends without error."""
+    """Yield a temporary folder that becomes `path` when the block ends well."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as name:

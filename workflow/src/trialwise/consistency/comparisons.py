@@ -141,9 +141,7 @@ def outside_band(pairs, band, groups, comparisons, alpha=0.05):
     for first, second in comparisons:
         one, other = (members(groups[name], observers) for name in (first, second))
         i, j = pairs["observer_i"], pairs["observer_j"]
-        chosen = pairs[
-            (i.isin(one) & j.isin(other)) | (i.isin(other) & j.isin(one))
-        ]
+        chosen = pairs[(i.isin(one) & j.isin(other)) | (i.isin(other) & j.isin(one))]
         above, below = percentiles.count_outside(
             chosen["expected"], chosen["kappa"], band
         )

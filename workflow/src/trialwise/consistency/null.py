@@ -15,7 +15,9 @@ def hypergeometric_logpmf(n, k_i, k_j, n11):
     -inf where n11 is impossible.
     """
     log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
-    cells = np.stack(np.broadcast_arrays(n11, k_i - n11, k_j - n11, n - k_i - k_j + n11))
+    cells = np.stack(
+        np.broadcast_arrays(n11, k_i - n11, k_j - n11, n - k_i - k_j + n11)
+    )
     possible = (cells >= 0).all(axis=0)
     margins = log_factorial[k_i] + log_factorial[n - k_i]
     margins = margins + log_factorial[k_j] + log_factorial[n - k_j] - log_factorial[n]

@@ -117,7 +117,7 @@ def read_brain_scores(path, names):
     Parameters
     ----------
     path : path
-        CSV with the header ``# name, avg., V1, V2, V4, IT, ITTemp, Behavior, Imagenet``.
+        CSV, header ``# name, avg., V1, V2, V4, IT, ITTemp, Behavior, Imagenet``.
     names : dict of str to str
         Brain-Score's names to the names of the same architectures in the trial tables.
 

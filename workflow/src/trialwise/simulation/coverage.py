@@ -77,7 +77,11 @@ def measure_coverage(worlds, observers, images, seed, n_resamples=500, level=0.9
     coverage = np.mean(covered, axis=0)
     return pd.DataFrame(
         {
-            "interval": ["normal over pairs", "bootstrap of images", "crossed bootstrap"],
+            "interval": [
+                "normal over pairs",
+                "bootstrap of images",
+                "crossed bootstrap",
+            ],
             "worlds": worlds,
             "coverage": coverage,
             "standard_error": np.sqrt(coverage * (1 - coverage) / worlds),

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from trialwise.trials import is_human
 
 KINDS = {
-    "people": {"color": "#D55E00", "marker": "D", "zorder": 4},
-    "networks": {"color": "#0072B2", "marker": "x", "zorder": 3},
+    "two people": {"color": "#D55E00", "marker": "D", "zorder": 4},
+    "two networks": {"color": "#0072B2", "marker": "x", "zorder": 3},
     "a network and a person": {"color": "#009E73", "marker": "o", "zorder": 2},
 }
 STYLE = {"s": 14, "linewidth": 0.8, "alpha": 0.8}
@@ -44,7 +44,7 @@ def kappa_scatter(pairs, band, title):
     axes.axhline(0, color="0.6", linewidth=0.6, zorder=1)
     people = is_human(pairs["observer_i"]).astype(int)
     people += is_human(pairs["observer_j"]).astype(int)
-    kind = np.take(["networks", "a network and a person", "people"], people)
+    kind = np.take(["two networks", "a network and a person", "two people"], people)
     for name, style in KINDS.items():
         points = pairs[kind == name]
         if len(points):
@@ -70,6 +70,4 @@ def save(figure, path):
         ".png": {"Software": None},
     }
     with whole(path) as temporary:
-        figure.savefig(
-            temporary, dpi=200, metadata=unstamped[temporary.suffix]
-        )
+        figure.savefig(temporary, dpi=200, metadata=unstamped[temporary.suffix])
