@@ -22,8 +22,8 @@ def controversial_images(trials, networks, tie_breaker=None):
     -------
     pandas.DataFrame
         One row per image, in the tie breaker's order: ``image, humans_correct,
-        networks_correct, human_easy_rank, network_easy_rank``. Ranks count from 1: most people right and, among equals,
-        fewest networks right; or the mirror image.
+        networks_correct, human_easy_rank, network_easy_rank``. Ranks count from 1: most
+        people right and, among equals, fewest networks right; or the mirror image.
     """
     people = trials[is_human(trials["observer"])]
     networks = members(networks, sorted(trials["observer"].unique()))

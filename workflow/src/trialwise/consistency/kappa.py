@@ -60,11 +60,9 @@ def kappa(n, k_i, k_j, n11):
         everything right or both everything wrong, as in the authors' code, though
         1 - c_exp is 0 there.
     """
-    possible = k_i * (n - k_j) + k_j * (n - k_i)
     excess = 2 * (n * n11 - k_i * k_j)
-    return np.divide(
-        excess, possible, out=np.ones(np.shape(possible)), where=possible != 0
-    )
+    possible = np.broadcast_to(k_i * (n - k_j) + k_j * (n - k_i), np.shape(excess))
+    return np.divide(excess, possible, out=np.ones(possible.shape), where=possible != 0)
 
 
 def standard_error(n, k_i, k_j, n11):

@@ -64,5 +64,5 @@ def exact_null(n, k_i, k_j, n11, level=0.95):
     high = fewest + np.minimum(np.sum(cdf < 1 - tail, axis=1), outcomes - 1)
     observed = np.take_along_axis(logpmf, (n11 - fewest)[:, None], axis=1)
     unlikely = np.where(logpmf <= observed + TIE, logpmf, -np.inf)
-    log_p = np.minimum(special.logsumexp(unlikely, axis=1), 0)
+    log_p = special.logsumexp(unlikely, axis=1) - special.logsumexp(logpmf, axis=1)
     return kappa(n, k_i, k_j, low), kappa(n, k_i, k_j, high), log_p / np.log(10)
