@@ -162,19 +162,30 @@ def correctness(
     return observers, list(matrix.columns), matrix.to_numpy(dtype=bool)
 
 
-def category_of(pattern: str, images: pd.Series) -> pd.Series:
-    """Read a category out of image names, such as the texture of cue-conflict images.
+def label_in_name(pattern: str, images: Sequence[str]) -> np.ndarray:
+    """Read a label out of image names: the texture of an image, or its cluster.
+
+    Parameters
+    ----------
+    pattern : str
+        Regular expression whose first group, searched in each name, is the label.
+    images : sequence of str, length n
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
 
     Raises
     ------
     InputError
         If an image name does not match `pattern`.
     """
-    found = images.str.extract(pattern, expand=False)
-    if found.isna().any():
-        name = images[found.isna()].iloc[0]
+    names = pd.Series(images)
+    labels = names.str.extract(pattern, expand=False)
+    if labels.isna().any():
+        name = names[labels.isna()].iloc[0]
         raise InputError(f"The image name {name!r} does not match {pattern}.")
-    return found
+    return labels.to_numpy()
 
 
 def members(patterns, observers):

@@ -16,7 +16,7 @@ from trialwise.consistency import (
     percentiles,
 )
 from trialwise.errors import InputError
-from trialwise.trials import HUMAN, correctness, members
+from trialwise.trials import HUMAN, correctness, label_in_name, members
 
 ROW_PERIOD = 4
 
@@ -170,7 +170,7 @@ class _Resampled:
         self.observers, images, correct = correctness(trials, observers)
         self.n, self.k, self.n11 = kappa.pair_counts(correct)
         self.kappa = kappa.kappa(self.n, self.k[:, None], self.k[None, :], self.n11)
-        labels = images if cluster is None else _cluster_labels(images, cluster)
+        labels = images if cluster is None else label_in_name(cluster, images)
         self.seed = seed
         self.resampled = intervals.resample_kappa(
             correct, labels, n_resamples, np.random.default_rng([seed, 0])
@@ -241,13 +241,3 @@ class _Resampled:
             n_undefined,
         ]
         return dict(zip(MEAN_COLUMNS, row, strict=True))
-
-
-def _cluster_labels(images, pattern):
-    labels = pd.Series(images).str.extract(pattern, expand=False)
-    if labels.isna().any():
-        name = images[int(np.argmax(labels.isna()))]
-        raise InputError(
-            f"The image name {name!r} does not match the cluster pattern {pattern}."
-        )
-    return labels.to_numpy()

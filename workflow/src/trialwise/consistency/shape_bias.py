@@ -5,7 +5,7 @@ import pandas as pd
 from trialwise.consistency import ALL_TRIALS, PUBLISHED
 from trialwise.consistency.accuracy import HUMANS
 from trialwise.consistency.regression import correlation
-from trialwise.trials import category_of, is_human
+from trialwise.trials import is_human, label_in_name
 
 ALL = "all"
 
@@ -28,7 +28,7 @@ def shape_bias(trials, texture_pattern):
         ``observer, category, n, n_shape, n_texture, shape_bias`` for each observer and
         for the people pooled (``humans``), by shape category and over ``all``.
     """
-    texture = category_of(texture_pattern, trials["image"])
+    texture = label_in_name(texture_pattern, trials["image"])
     table = pd.DataFrame(
         {
             "observer": trials["observer"],
