@@ -2,10 +2,9 @@
 
 import ast
 import hashlib
-from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGE = "trialwise"
+PACKAGE = Path(__file__).parent
 
 
 def code_digest(*modules: str) -> str:
@@ -30,41 +29,44 @@ def code_digest(*modules: str) -> str:
 def imported_files(*modules: str) -> set[Path]:
     """Files of `modules` and of every module of the package they import, at any depth.
 
+    Nothing is imported: the files are read.
+
     Raises
     ------
     ModuleNotFoundError
         If there is no such module.
     """
+    waiting = []
+    for module in modules:
+        path = _file_of(module)
+        if path is None:
+            raise ModuleNotFoundError(f"there is no module {PACKAGE.name}.{module}")
+        waiting.append(path)
     files: set[Path] = set()
-    waiting = [f"{PACKAGE}.{module}" for module in modules]
-    seen = set(waiting)
     while waiting:
-        name = waiting.pop()
-        spec = find_spec(name)
-        if spec is None:
-            raise ModuleNotFoundError(f"there is no module {name}")
-        path = Path(spec.origin)
-        files.add(path)
-        new = _imports(path) - seen
-        seen |= new
-        waiting += new
+        path = waiting.pop()
+        if path not in files:
+            files.add(path)
+            waiting += _imports(path)
     return files
 
 
-def _imports(path: Path) -> set[str]:
-    named = set()
+def _imports(path: Path) -> list[Path]:
+    names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            named |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            named.add(node.module)
-            named |= {f"{node.module}.{alias.name}" for alias in node.names}
-    own = {name for name in named if name.startswith(f"{PACKAGE}.")}
-    return {name for name in own if _is_module(name)}
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    prefix = f"{PACKAGE.name}."
+    own = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    return [path for path in map(_file_of, own) if path is not None]
 
 
-def _is_module(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+def _file_of(module: str) -> Path | None:
+    base = PACKAGE.joinpath(*module.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

@@ -1,7 +1,5 @@
 """Trial tables: who saw what and answered what, validated and in one form."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from trialwise.errors import InputError
+from trialwise.tables import check_table, place, read_table
 
 CATEGORIES = (
     *("airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat"),
@@ -70,7 +69,7 @@ def read_trials(
     files = sorted(Path(folder).glob("*.csv"))
     if not files:
         raise InputError(f"{folder}: no CSV file. Put one trial table or more there.")
-    table = pd.concat([_read_file(file) for file in files], ignore_index=True)
+    table = pd.concat([read_table(file, COLUMNS) for file in files], ignore_index=True)
     _check_values(table, categories)
     if conditions is not None:
         wanted = set(conditions)
@@ -78,11 +77,15 @@ def read_trials(
         table = table[table["condition"].isin(wanted)]
     _check_known(folder, "observer", set(exclude), table["subj"])
     table = table[~table["subj"].isin(set(exclude))]
+    if table.empty:
+        raise InputError(
+            f"{folder}: no trial is left. Keep a condition and an observer at least."
+        )
     image = table["imagename"].str.extract(image_id, expand=False)
     if image.isna().any():
         bad = table[image.isna()].iloc[0]
         raise InputError(
-            f"{_place(bad)}: the image name {bad.imagename!r} does not match "
+            f"{place(bad)}: the image name {bad.imagename!r} does not match "
             f"{image_id}. Correct the name or the experiment's `image_id`."
         )
     table = table.assign(image=image)
@@ -208,40 +211,6 @@ def members(patterns, observers):
     return found
 
 
-def _read_file(path: Path) -> pd.DataFrame:
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}, line {line}: not UTF-8 text. Save the file as UTF-8."
-        ) from error
-    reader = csv.reader(io.StringIO(text))
-    header = next(reader, [])
-    missing = [column for column in COLUMNS if column not in header]
-    if not header:
-        raise InputError(f"{path}, line 1: the file is empty. Supply its trials.")
-    if missing:
-        raise InputError(
-            f"{path}, line 1: no column {', '.join(missing)}. "
-            f"The columns must be {', '.join(COLUMNS)}."
-        )
-    rows, lines = [], []
-    for row in reader:
-        if len(row) != len(header):
-            raise InputError(
-                f"{path}, line {reader.line_num}: {len(row)} values under "
-                f"{len(header)} columns. Mend the line."
-            )
-        rows.append(row)
-        lines.append(reader.line_num)
-    if not rows:
-        raise InputError(f"{path}, line 2: no trial under the header. Supply them.")
-    table = pd.DataFrame(rows, columns=header, dtype=str)[list(COLUMNS)]
-    return table.assign(file=str(path), line=lines)
-
-
 def _check_values(table: pd.DataFrame, categories: Sequence[str]) -> None:
     import pandera.pandas as pa
 
@@ -255,18 +224,13 @@ def _check_values(table: pd.DataFrame, categories: Sequence[str]) -> None:
             "object_response": pa.Column(str, pa.Check.isin(responses)),
         }
     )
-    try:
-        schema.validate(table, lazy=True)
-    except pa.errors.SchemaErrors as error:
-        first = error.failure_cases.sort_values("index", kind="stable").iloc[0]
-        allowed = {
-            "category": ", ".join(categories),
-            "object_response": ", ".join(responses),
-        }.get(first["column"], "any text that is not empty")
-        raise InputError(
-            f"{_place(table.loc[first['index']])}: {first['column']} is "
-            f"{first['failure_case']!r}. Allowed: {allowed}."
-        ) from error
+    allowed = {
+        "subj": "text that is not empty",
+        "imagename": "text that is not empty",
+        "category": ", ".join(categories),
+        "object_response": ", ".join(responses),
+    }
+    check_table(table, schema, allowed)
 
 
 def _check_known(
@@ -287,8 +251,8 @@ def _check_unique(table: pd.DataFrame) -> None:
         same = (table["subj"] == second.subj) & (table["image"] == second.image)
         first = table[same].iloc[0]
         raise InputError(
-            f"{_place(second)}: {second.subj} answers image {second.image} again, "
-            f"after {_place(first)}. Keep one of the two trials."
+            f"{place(second)}: {second.subj} answers image {second.image} again, "
+            f"after {place(first)}. Keep one of the two trials."
         )
 
 
@@ -303,13 +267,9 @@ def _check_paired(table: pd.DataFrame) -> None:
             lacking, having = reference, observer
         image = min(images[having] - images[lacking])
         same = (table["subj"] == having) & (table["image"] == image)
-        place = _place(table[same].iloc[0])
+        present = place(table[same].iloc[0])
         file = table.loc[table["subj"] == lacking, "file"].iloc[0]
         raise InputError(
             f"{file}: {lacking} has no trial for image {image}, which {having} has "
-            f"({place}). Add the trial, or leave one of the two observers out."
+            f"({present}). Add the trial, or leave one of the two observers out."
         )
-
-
-def _place(row: pd.Series) -> str:
-    return f"{row.file}, line {row.line}"
