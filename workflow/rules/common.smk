@@ -74,11 +74,13 @@ def compared_groups(experiment):
     return groups_of(c[side] for c in pairs for side in ("first", "second"))
 
 
-def trials_folder(experiment):
-    """Where the raw trial tables of an experiment are."""
+def raw_trials(experiment):
+    """The raw trial tables of an experiment: a folder that a job makes, or files."""
+    if "folder" in experiment:
+        return sorted(map(str, Path(experiment["folder"]).glob("*.csv")))
     if "simulate" in experiment:
         return f"<results>/consistency/{experiment['name']}/simulated"
-    return experiment.get("folder", f"<sources>/{experiment.get('trials')}")
+    return f"<sources>/{experiment['trials']}"
 
 
 def checksums_of(group):

@@ -9,7 +9,7 @@ rule consistency:
 
 rule validate_trials:
     input:
-        lambda wildcards: trials_folder(entry(wildcards)),
+        lambda wildcards: raw_trials(entry(wildcards)),
     output:
         "<results>/consistency/{experiment}/trials.csv",
     log:
@@ -24,11 +24,12 @@ rule validate_trials:
         runtime=10,
     params:
         code=code_of("trials"),
+        folder=lambda wildcards, input: entry(wildcards).get("folder", input),
         settings=lambda wildcards: chosen(
             entry(wildcards), "categories", "image_id", "conditions", "exclude"
         ),
     shell:
-        "python -m trialwise validate-trials --input {input}"
+        "python -m trialwise validate-trials --input {params.folder:q}"
         " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"
 
 
@@ -319,7 +320,7 @@ rule rank_images:
 
 rule measure_levels:
     input:
-        lambda wildcards: trials_folder(NOISE_EXPERIMENTS[wildcards.noise]),
+        lambda wildcards: raw_trials(NOISE_EXPERIMENTS[wildcards.noise]),
     output:
         "<results>/consistency/{noise}/levels.csv",
     log:

@@ -156,18 +156,12 @@ def measure_levels(options):
 
 def compute_band(options):
     """Compute percentiles of independent observers by expected overlap."""
-    from trialwise.consistency import percentiles
+    from trialwise.consistency.percentiles import all_bands
     from trialwise.files import write_table
     from trialwise.trials import load_trials
 
     n = load_trials(options.trials)["image"].nunique()
-    band = percentiles.independence_band(n, **options.settings)
-    low, high = percentiles.clopper_pearson(band["expected"], n)
-    band = band.assign(clopper_pearson_low=low, clopper_pearson_high=high)
-    low, high = percentiles.textbook_kappa_band(band["expected"], n)
-    band = band.assign(textbook_kappa_low=low, textbook_kappa_high=high)
-    band.insert(0, "bin", range(1, len(band) + 1))
-    write_table(band, options.output)
+    write_table(all_bands(n, **options.settings), options.output)
 
 
 def count_outside_band(options):
@@ -222,16 +216,16 @@ def collect_benchmarks(options):
     """Join ImageNet accuracies and Brain-Score by observer."""
     import pandas as pd
 
-    from trialwise.consistency.regression import correlation, read_brain_scores
+    from trialwise.consistency.regression import benchmark_scores
     from trialwise.files import write_table
 
-    names = pd.read_csv(options.names).set_index("brain_score")["observer"].to_dict()
-    scores = read_brain_scores(options.brain_score, names)
-    imagenet = pd.read_csv(options.imagenet, index_col="observer")
-    write_table(imagenet.join(scores, how="outer").reset_index(), options.output)
-    r, n = correlation(scores, "behaviour", "imagenet")
-    row = {"first": "behaviour", "second": "imagenet", "n": n, "r": r}
-    write_table(pd.DataFrame([row]), options.correlation)
+    scores, correlation = benchmark_scores(
+        pd.read_csv(options.imagenet, index_col="observer"),
+        pd.read_csv(options.brain_score, skipinitialspace=True),
+        pd.read_csv(options.names).set_index("brain_score")["observer"].to_dict(),
+    )
+    write_table(scores, options.output)
+    write_table(correlation, options.correlation)
 
 
 def regress_on_benchmarks(options):
@@ -263,12 +257,10 @@ def draw_kappa(options):
     """Draw kappa of all pairs against expected overlap."""
     import pandas as pd
 
-    from trialwise.consistency import ALL_TRIALS, OTHER
     from trialwise.summary.figures import kappa_scatter, save
 
-    pairs = pd.read_csv(options.pairs)
-    pairs = pairs[(pairs["variant"] == ALL_TRIALS) & (pairs["group"] != OTHER)]
-    figure = kappa_scatter(pairs, pd.read_csv(options.band), options.title)
+    pairs, band = pd.read_csv(options.pairs), pd.read_csv(options.band)
+    figure = kappa_scatter(pairs, band, options.title)
     for path in options.output:
         save(figure, path)
 

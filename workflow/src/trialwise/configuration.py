@@ -1,6 +1,7 @@
 """Configuration checked before anything runs, in two readable lines."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -76,9 +77,44 @@ def check_study(config: dict, source_groups: Iterable[str]) -> None:
         _check_name(name, known, "accuracy_table: no experiment")
     for name in table["groups"]:
         _check_name(name, config["groups"], "accuracy_table: no group")
+    for entry in entries:
+        _check_entry(entry, config)
     for entry in config["experiments"]:
         for key in {"networks", "texture_trained"} & set(entry):
             _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
+
+
+def _check_entry(entry: dict, config: dict) -> None:
+    for key in {"image_id", "cluster", "texture", "level"} & set(entry):
+        if _count_groups(entry[key]) != 1:
+            raise InputError(
+                f"configuration: {entry['name']}: {key} is {entry[key]!r}.\n"
+                "Allowed: a regular expression with one group in parentheses."
+            )
+    if "texture_trained" in entry and "texture" not in entry:
+        raise InputError(
+            f"configuration: {entry['name']}: texture_trained needs shape bias.\n"
+            "Needed: texture, which says where the image name holds the texture."
+        )
+    if "simulate" in entry:
+        simulated = [[f"{group['name']}-*"] for group in entry["simulate"]["groups"]]
+        for comparison in entry.get("comparisons", config["comparisons"]):
+            for side in ("first", "second"):
+                patterns = config["groups"][comparison[side]]
+                if patterns not in simulated:
+                    allowed = ", ".join(str(pattern) for pattern in simulated)
+                    raise InputError(
+                        f"configuration: {entry['name']}: the group "
+                        f"{comparison[side]!r} is {patterns}, not a simulated one.\n"
+                        f"Allowed: {allowed}."
+                    )
+
+
+def _count_groups(pattern: str) -> int:
+    try:
+        return re.compile(pattern).groups
+    except re.error:
+        return 0
 
 
 def _check_name(name: str, known: Iterable[str], lead: str) -> None:

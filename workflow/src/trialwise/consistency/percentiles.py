@@ -119,6 +119,23 @@ def independence_band(n, break_point, level=0.95):
     )
 
 
+def all_bands(n, break_point):
+    """`independence_band` with the two other intervals the supplement draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``bin`` (from 1), the columns of `independence_band`, and the limits of
+        `clopper_pearson` and `textbook_kappa_band` at the mean expected overlap.
+    """
+    band = independence_band(n, break_point)
+    band.insert(0, "bin", range(1, len(band) + 1))
+    low, high = clopper_pearson(band["expected"], n)
+    band = band.assign(clopper_pearson_low=low, clopper_pearson_high=high)
+    low, high = textbook_kappa_band(band["expected"], n)
+    return band.assign(textbook_kappa_low=low, textbook_kappa_high=high)
+
+
 def clopper_pearson(expected, n, level=0.95):
     """Exact binomial interval of an overlap of `expected` in n images."""
     expected = np.asarray(expected, dtype=float)

@@ -111,23 +111,28 @@ def _line(x, y):
     }
 
 
-def read_brain_scores(path, names):
-    """Read the authors' copy of Brain-Score, of all models it lists.
+def benchmark_scores(imagenet, brain_score, names):
+    """Join ImageNet accuracies and Brain-Score, and correlate two of its columns.
 
     Parameters
     ----------
-    path : path
-        CSV, header ``# name, avg., V1, V2, V4, IT, ITTemp, Behavior, Imagenet``.
+    imagenet : pandas.DataFrame
+        Accuracies by observer.
+    brain_score : pandas.DataFrame
+        The authors' copy, columns ``# name, avg., V1, V2, V4, IT, ITTemp, Behavior,
+        Imagenet``.
     names : dict of str to str
         Brain-Score's names to the names of the same architectures in the trial tables.
 
     Returns
     -------
-    pandas.DataFrame
-        Index `observer` (the name in the trial tables where there is one), columns
-        ``average, V1, V2, V4, IT, behaviour, imagenet``.
+    scores : pandas.DataFrame
+        `observer`, the columns of `imagenet`, and ``average, V1, V2, V4, IT, behaviour,
+        imagenet`` of Brain-Score, for all models of either.
+    correlation : pandas.DataFrame
+        ``first, second, n, r`` of behaviour and ImageNet accuracy in Brain-Score.
     """
-    table = pd.read_csv(path, skipinitialspace=True).rename(
+    renamed = brain_score.rename(
         columns={
             "# name": "observer",
             "avg.": "average",
@@ -135,9 +140,13 @@ def read_brain_scores(path, names):
             "Imagenet": "imagenet",
         }
     )
-    table["observer"] = table["observer"].replace(names)
+    renamed["observer"] = renamed["observer"].replace(names)
     columns = ["average", "V1", "V2", "V4", "IT", "behaviour", "imagenet"]
-    return table.set_index("observer")[columns]
+    brain = renamed.set_index("observer")[columns]
+    scores = imagenet.join(brain, how="outer").rename_axis("observer").reset_index()
+    r, n = correlation(brain, "behaviour", "imagenet")
+    row = {"first": "behaviour", "second": "imagenet", "n": n, "r": r}
+    return scores, pd.DataFrame([row])
 
 
 def correlation(table, first, second):

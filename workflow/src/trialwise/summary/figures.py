@@ -4,6 +4,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from trialwise.consistency import ALL_TRIALS, OTHER
+from trialwise.files import whole
 from trialwise.trials import is_human
 
 KINDS = {
@@ -20,7 +22,8 @@ def kappa_scatter(pairs, band, title):
     Parameters
     ----------
     pairs : pandas.DataFrame
-        ``observer_i, observer_j, expected, kappa``, one row per pair.
+        From `trialwise.consistency.comparisons.compare_observers`; the pairs of its
+        comparisons are drawn, on all trials.
     band : pandas.DataFrame
         From `trialwise.consistency.percentiles.independence_band`.
     title : str
@@ -29,6 +32,7 @@ def kappa_scatter(pairs, band, title):
     -------
     matplotlib.figure.Figure
     """
+    pairs = pairs[(pairs["variant"] == ALL_TRIALS) & (pairs["group"] != OTHER)]
     figure = Figure(figsize=(5, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -63,8 +67,6 @@ def kappa_scatter(pairs, band, title):
 
 def save(figure, path):
     """Write a figure whole, in the format of the suffix, without date or version."""
-    from trialwise.files import whole
-
     unstamped = {
         ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
         ".png": {"Software": None},

@@ -81,7 +81,7 @@ def _judge(row, table):
         status = {"tolerance": row.tolerance, "status": NOT_AVAILABLE}
         return {**verdict, **empty, **status, "note": row.reason}
     reproduced = _look_up(row, table)
-    if row.tolerance:
+    if row.tolerance and reproduced:
         difference = float(reproduced) - float(row.published)
         matches = abs(difference) <= float(row.tolerance)
     else:

@@ -1,0 +1,198 @@
+"""The workflow as its user meets it: runs, reruns, plans and refusals."""
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+FULL_PLAN = {
+    "get_source": 11,
+    "validate_trials": 4,
+    "compare_observers": 4,
+    "measure_accuracy": 4,
+    "tabulate_accuracy": 1,
+    "compute_band": 4,
+    "count_outside_band": 4,
+    "draw_kappa": 4,
+    "rank_images": 3,
+    "measure_shape_bias": 1,
+    "correlate_shape_bias": 1,
+    "measure_levels": 8,
+    "collect_benchmarks": 1,
+    "regress_on_benchmarks": 3,
+    "compare_with_published": 1,
+    "consistency": 1,
+    "total": 55,
+}
+
+
+def test_small_study_runs_and_recovers_what_was_simulated(first_run):
+    folder, shown = first_run
+    recovery = pd.read_csv(folder.results()["easy/recovery.csv"])
+    assert recovery["true"].tolist() == [0.33, 0.60, 0.07]
+    assert recovery["error"].abs().max() < 0.15
+    coverage = pd.read_csv(folder.results()["coverage.csv"])
+    assert coverage["worlds"].tolist() == [5, 5, 5]
+    end = shown[shown.index("steps (100%) done") :]
+    true = re.findall(r"^(\S+): true kappa (\S+), estimated 0\.\d{3}, ", end, re.M)
+    assert true == [
+        ("human-human", "0.330"),
+        ("network-network", "0.600"),
+        ("network-human", "0.070"),
+        ("human-human", "0.400"),
+        ("network-network", "0.600"),
+        ("network-human", "0.100"),
+    ]
+    assert end.count("of 3 intervals hold the truth; largest error of a mean") == 2
+
+
+def test_finished_study_has_nothing_to_do(first_run):
+    assert first_run[0].plan("all", "demo", "consistency") == {}
+
+
+def test_demo_needs_five_jobs(folder):
+    assert folder.plan("demo", study="config/demo.yaml") == {
+        "simulate_observers": 1,
+        "validate_trials": 1,
+        "compare_observers": 1,
+        "measure_recovery": 1,
+        "measure_interval_coverage": 1,
+        "demo": 1,
+        "total": 6,
+    }
+
+
+def test_full_plan(folder):
+    assert folder.plan("consistency", study=None) == FULL_PLAN
+
+
+@pytest.mark.parametrize("profile", ["workstation", "slurm"])
+def test_full_plan_is_the_same_under_a_profile(folder, profile):
+    path = folder.root / "workflow" / "profiles" / profile
+    given = ("consistency", "--workflow-profile", path)
+    assert folder.plan(*given, study=None, cores=None) == FULL_PLAN
+
+
+def test_one_file_needs_its_experiment_alone(folder):
+    assert folder.plan("results/small/consistency/hard/kappa.png") == {
+        "simulate_observers": 1,
+        "validate_trials": 1,
+        "compare_observers": 1,
+        "compute_band": 1,
+        "draw_kappa": 1,
+        "total": 5,
+    }
+
+
+def test_results_do_not_depend_on_the_number_of_cores(first_run, folder):
+    folder.run(cores=1)
+    one, two = folder.results(), first_run[0].results()
+    assert one.keys() == two.keys()
+    assert {file.suffix for file in one.values()} == {".csv", ".png", ".pdf"}
+    assert [n for n in one if one[n].read_bytes() != two[n].read_bytes()] == []
+
+
+def test_deleted_file_is_made_again_and_no_other(finished):
+    before = finished.times()
+    finished.results()["easy/recovery.csv"].unlink()
+    finished.run()
+    after = finished.times()
+    assert after.keys() == before.keys()
+    assert [n for n in after if after[n] != before[n]] == ["easy/recovery.csv"]
+
+
+def test_forced_rule_makes_its_own_files_and_no_other(finished):
+    before = finished.times()
+    finished.run("--forcerun", "rank_images")
+    after = finished.times()
+    assert {name for name in after if after[name] != before[name]} == {
+        "easy/controversial.csv",
+        "easy/controversial-five.csv",
+        "hard/controversial.csv",
+        "hard/controversial-five.csv",
+    }
+
+
+def test_changed_module_reruns_its_stage_and_what_follows(changeable):
+    name = "trialwise.consistency.confusion"
+    program = f"import {name}; print({name}.__file__)"
+    imported = subprocess.check_output(
+        [sys.executable, "-c", program], env=changeable.variables, text=True
+    )
+    module = changeable.root / "workflow/src/trialwise/consistency/confusion.py"
+    assert imported.strip() == str(module)
+    assert changeable.plan() == {}
+    with module.open("a") as file:
+        file.write("# changed\n")
+    assert changeable.plan() == {
+        "measure_accuracy": 2,
+        "tabulate_accuracy": 1,
+        "all": 1,
+        "total": 4,
+    }
+
+
+def test_demo_of_a_study_that_simulates_nothing_says_what_to_run(folder):
+    refused = folder.snakemake("demo", study=None)
+    assert refused.returncode == 1
+    assert "this study has none" in refused.stdout
+    assert "snakemake --cores 2 demo --configfile config/demo.yaml" in refused.stdout
+    assert "Traceback (most recent call last)" not in refused.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault", "allowed"),
+    [
+        (
+            {"n_resample": 500},
+            "unknown key 'n_resample' (did you mean 'n_resamples'?).",
+            "results, sources, seed, n_resamples, ",
+        ),
+        (
+            {"comparisons": [{"first": "humans", "second": "human"}]},
+            "comparisons: no group 'humans' (did you mean 'human'?).",
+            "human, network, ",
+        ),
+    ],
+    ids=["key", "group"],
+)
+def test_slip_in_the_study_ends_in_two_lines(folder, changes, fault, allowed):
+    folder.write_study(**changes)
+    refused = folder.snakemake()
+    assert refused.returncode == 1
+    assert f"\nconfiguration: {fault}\nAllowed: {allowed}" in refused.stdout
+    assert "Traceback" not in refused.stdout
+    assert folder.results() == {}
+
+
+def test_broken_trial_table_is_named_and_mended(folder, tables):
+    target = "results/small/consistency/own/groups.csv"
+    table = tables / "subject-02.csv"
+    whole = table.read_text()
+    lines = whole.splitlines()
+    lines[4] = lines[4].replace(",bird,0,", ",brid,0,")
+    table.write_text("\n".join(lines))
+    refused = folder.snakemake(target)
+    assert refused.returncode == 1
+    fault = "error: tables/subject-02.csv, line 5: category is 'brid'. Allowed: "
+    assert f"\n{fault}airplane, bear, " in refused.stdout
+    assert "Traceback" not in refused.stdout
+    assert folder.results() == {}
+    table.write_text(whole)
+    folder.run(target)
+    assert set(folder.results()) == {
+        "own/trials.csv",
+        "own/pairs.csv",
+        "own/groups.csv",
+        "own/networks.csv",
+    }
+
+
+def test_trial_table_edited_in_place_is_read_again(folder, tables):
+    target = "results/small/consistency/own/trials.csv"
+    folder.run(target)
+    table = tables / "subject-02.csv"
+    table.write_text(table.read_text().replace(",bird,bird,", ",na,bird,"))
+    assert folder.plan(target) == {"validate_trials": 1, "total": 1}
