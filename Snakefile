@@ -19,6 +19,9 @@ pathvars:
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/simulation.smk"
 include: "workflow/rules/consistency.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/learners.smk"
+include: "workflow/rules/choices.smk"
 include: "workflow/rules/summary.smk"
 
 
@@ -26,6 +29,7 @@ rule all:
     default_target: True
     input:
         consistency_tables(),
+        learning_tables(),
         reproduction_tables(),
         demo_tables(),
 

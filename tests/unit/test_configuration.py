@@ -138,7 +138,7 @@ def test_key_that_is_missing(refusal, path, needed):
         (("experiments", 0, "break_point"), 0.5, "a number between 0 and 0.5"),
         (("experiments", 0, "name"), "Cue", "lower-case letters, digits and -"),
         (("comparisons", 1, "published_rows"), [4], "a whole number from 0 to 3"),
-        (("published",), ["learning"], "error-consistency"),
+        (("published",), ["learning"], "error-consistency or learning-tasks"),
     ],
 )
 def test_wrong_value(refusal, path, value, allowed):

@@ -335,6 +335,7 @@ def test_tracked_table():
         "uniform-noise": 19,
         "brain-score": 1,
         "percentile-tables": 2,
+        "learning-tasks": 5,
     }
     assert counts[list(expected)].to_dict() == expected
 

@@ -3,6 +3,7 @@ import os
 import sys
 from pathlib import Path
 
+import yaml
 from snakemake.exceptions import WorkflowError
 
 # Jobs call `python`: let it be the interpreter that runs Snakemake, also when its
@@ -25,6 +26,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 SOURCES = "resources/sources.tsv"
+PROTOCOLS = yaml.safe_load(Path("config/protocols.yaml").read_text())
 
 try:
     check_schema(
@@ -32,6 +34,11 @@ try:
     )
     sources = read_sources(
         SOURCES, workflow.source_path("../schemas/sources.schema.yaml")
+    )
+    check_schema(
+        PROTOCOLS,
+        workflow.source_path("../schemas/protocols.schema.yaml"),
+        "config/protocols.yaml",
     )
     check_study(config, sources["group"].unique())
 except InputError as error:
@@ -41,11 +48,19 @@ EXPERIMENTS = {entry["name"]: entry for entry in config["experiments"]}
 NOISE_EXPERIMENTS = {entry["name"]: entry for entry in config["noise_experiments"]}
 SIMULATED = [name for name, entry in EXPERIMENTS.items() if "simulate" in entry]
 
+LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
+LEARNERS = LEARNING.get("learners", [])
+
 
 wildcard_constraints:
     experiment="|".join(EXPERIMENTS) or "none",
     noise="|".join(NOISE_EXPERIMENTS) or "none",
     group="|".join(sources["group"].unique()),
+    task="category|reward",
+    protocol="|".join(PROTOCOLS),
+    learner="main|sparse|pca",
+    scaling="in-place|seen-scaled|raw|global",
+    model="|".join(LEARNING["models"]) or "none",
 
 
 def entry(wildcards):
@@ -156,9 +171,64 @@ def consistency_tables():
             files += ["texture-trained.csv", "shape-bias-correlation.csv"]
         tables += [f"<results>/consistency/{name}/{file}" for file in files]
     tables += [f"<results>/consistency/{name}/levels.csv" for name in NOISE_EXPERIMENTS]
-    if "accuracy_table" in config:
+    if config.get("accuracy_table", {}).get("experiments"):
         tables.append("<results>/consistency/accuracy.csv")
     return tables
+
+
+def choices_of(task):
+    """What a job needs to read the choices of a task, and the file it reads."""
+    own = LEARNING.get("choices", {}).get(task)
+    if own:
+        return own, own
+    return "<sources>/learning-tasks", (
+        f"{config['sources']}/learning-tasks/{task}_learning.csv"
+    )
+
+
+def values_for(wildcards):
+    """The learner tables that a protocol scores, in the order of the learners."""
+    scaling = PROTOCOLS[wildcards.protocol]["scaling"][wildcards.task]
+    return [
+        f"<results>/learners/{scaling}/{wildcards.task}/{learner}/{wildcards.model}.csv"
+        for learner in LEARNERS
+    ]
+
+
+def score_files(kind):
+    """Per job tables of scores, participants or fits, baselines first."""
+    return [
+        f"<results>/choices/{protocol}/{task}/{kind}/{model}.csv"
+        for protocol in LEARNING["protocols"]
+        for task in LEARNING["tasks"]
+        for model in ["baselines", *LEARNING["models"]]
+    ]
+
+
+def curve_files():
+    """Learning curves of every scaling the protocols use."""
+    scalings = {
+        (PROTOCOLS[protocol]["scaling"][task], task)
+        for protocol in LEARNING["protocols"]
+        for task in LEARNING["tasks"]
+    }
+    return [
+        f"<results>/learners/{scaling}/{task}/curves/{model}.csv"
+        for scaling, task in sorted(scalings)
+        for model in LEARNING["models"]
+    ]
+
+
+def learning_tables():
+    """All tables of the learning tasks."""
+    if not LEARNING["tasks"]:
+        return []
+    tables = [f"<results>/choices/{kind}.csv" for kind in ("scores", "participants")]
+    tables += ["<results>/choices/fits.csv", "<results>/choices/people/models.csv"]
+    tables += [
+        f"<results>/choices/people/{task}-by-trial.csv" for task in LEARNING["tasks"]
+    ]
+    return [*tables, "<results>/learners/curves.csv"]
 
 
 def accuracy_table():

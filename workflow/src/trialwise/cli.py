@@ -72,6 +72,41 @@ def _parser():
     stage(draw_kappa, "pairs", "band", "title", output=many)
     stage(measure_recovery, "groups", "output", settings=settings)
     stage(measure_interval_coverage, "output", settings=settings)
+    stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
+    stage(fit_people, "category", "reward", "output")
+    stage(expand_objects, "embedding", "objects", "images", "output")
+    stage(
+        run_learners,
+        "trials",
+        "features",
+        "images",
+        "scaling",
+        output=many,
+        settings=settings,
+    )
+    stage(
+        fit_choices,
+        "trials",
+        "task",
+        "scores",
+        "participants",
+        "fits",
+        input=many,
+        output=many,
+        settings=settings,
+    )
+    stage(
+        fit_baselines,
+        "trials",
+        "task",
+        "scores",
+        "participants",
+        "fits",
+        output=many,
+        settings=settings,
+    )
+    stage(concatenate, "output", input=many)
+    stage(trace_learning, "trials", "task", "output", input=many, settings=settings)
     stage(compare_with_published, "published", "results", "output")
     return parser
 
@@ -283,6 +318,154 @@ def measure_interval_coverage(options):
     from trialwise.simulation.coverage import measure_coverage
 
     write_table(measure_coverage(**options.settings), options.output)
+
+
+def validate_choices(options):
+    """Check the choices of one learning task, and count correct answers by trial."""
+    from trialwise.choices.people import accuracy_by_trial, read_choices
+    from trialwise.files import write_table
+
+    given = options.settings
+    trials = read_choices(options.input, options.task, given["participants"])
+    by_trial = accuracy_by_trial(trials, given["n_resamples"], given["seed"])
+    write_table(trials, options.output)
+    write_table(by_trial, options.by_trial)
+
+
+def fit_people(options):
+    """Fit the paper's two mixed models of people's choices."""
+    import pandas as pd
+
+    from trialwise.choices.people import fit_people
+    from trialwise.files import write_table
+
+    tables = pd.read_csv(options.category), pd.read_csv(options.reward)
+    write_table(fit_people(*tables), options.output)
+
+
+def expand_objects(options):
+    """Give every image the features of the object it shows."""
+    import numpy as np
+    import pandas as pd
+
+    from trialwise.files import whole
+    from trialwise.learners.scaling import expand_objects
+
+    features = expand_objects(
+        np.loadtxt(options.embedding, dtype=np.float32),
+        pd.read_csv(options.objects)["id"].tolist(),
+        Path(options.images).read_text().split(),
+    )
+    with whole(options.output) as temporary:
+        np.save(temporary, features)
+
+
+def run_learners(options):
+    """Run the learners of one scaling through every participant's trials."""
+    import numpy as np
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.learners.protocol import learner_values
+
+    learners = options.settings["learners"]
+    values = learner_values(
+        pd.read_csv(options.trials),
+        np.load(options.features, mmap_mode="r", allow_pickle=False),
+        Path(options.images).read_text().split(),
+        options.scaling,
+        learners,
+        n_jobs=options.settings["threads"],
+    )
+    for learner, path in zip(learners, options.output, strict=True):
+        write_table(values[learner], path)
+
+
+def fit_choices(options):
+    """Predict people's choices from learners' values, and score the predictions."""
+    import pandas as pd
+
+    from trialwise.choices.scores import score_learner
+
+    trials, protocol = pd.read_csv(options.trials), options.settings["protocol"]
+    results = {
+        learner: score_learner(trials, pd.read_csv(path), options.task, protocol)
+        for learner, path in zip(
+            options.settings["learners"], options.input, strict=True
+        )
+    }
+    labels = [
+        {"learner": learner, "model": options.settings["model"]} for learner in results
+    ]
+    _write_scores(options, labels, results.values())
+
+
+def fit_baselines(options):
+    """Predict people's choices from the right answers alone."""
+    import pandas as pd
+
+    from trialwise.choices.scores import BASELINES, score_baseline
+
+    trials, protocol = pd.read_csv(options.trials), options.settings["protocol"]
+    results = [
+        score_baseline(trials, options.task, protocol, name) for name in BASELINES
+    ]
+    labels = [{"learner": "baseline", "model": name} for name in BASELINES]
+    _write_scores(options, labels, results)
+
+
+def _write_scores(options, labels, results):
+    import pandas as pd
+
+    from trialwise.choices.scores import score_table
+    from trialwise.files import write_table
+
+    shared = {
+        "protocol": options.settings["name"],
+        "evaluation": options.settings["protocol"]["evaluation"],
+        "task": options.task,
+    }
+    scores, participants, fits = [], [], []
+    for label, path, (scored, fitted) in zip(
+        labels, options.output, results, strict=True
+    ):
+        pooled, by_participant = score_table(scored, options.task)
+        names = {**shared, **label}
+        scores.append({**names, **pooled})
+        participants.append(
+            pd.DataFrame(names, by_participant.index).join(by_participant)
+        )
+        fits.append(pd.DataFrame(names, fitted.index).join(fitted))
+        write_table(scored, path)
+    write_table(pd.DataFrame(scores), options.scores)
+    write_table(pd.concat(participants), options.participants)
+    write_table(pd.concat(fits), options.fits)
+
+
+def trace_learning(options):
+    """Compute the accuracy of learners in successive blocks of trials."""
+    import pandas as pd
+
+    from trialwise.choices.scores import learning_curve
+    from trialwise.files import write_table
+
+    trials = pd.read_csv(options.trials)
+    curves = []
+    for learner, path in zip(options.settings["learners"], options.input, strict=True):
+        curve = learning_curve(trials, pd.read_csv(path), options.task)
+        names = {**options.settings["names"], "task": options.task, "learner": learner}
+        curves.append(pd.DataFrame(names, curve.index).join(curve))
+    write_table(pd.concat(curves), options.output)
+
+
+def concatenate(options):
+    """Join tables of the same columns into one."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+
+    tables = [pd.read_csv(path) for path in options.input]
+    write_table(pd.concat(tables), options.output)
 
 
 def compare_with_published(options):

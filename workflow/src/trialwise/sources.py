@@ -212,6 +212,11 @@ def _download_file(
     file: NamedTuple, folder: Path, bar: tqdm, timeout: float, attempts: int
 ) -> None:
     name = _base_name(file.path)
+    if not file.url:
+        raise InputError(
+            f"{file.path} has no public address. Put it at {file.path} in a folder "
+            "and name that folder in TRIALWISE_MIRROR."
+        )
     fetcher = pooch.create(
         path=folder,
         base_url="",

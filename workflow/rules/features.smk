@@ -1,0 +1,25 @@
+# Features of all images of an image set, one row per image of the manifest.
+
+
+rule expand_objects:
+    input:
+        "<sources>/learning-tasks",
+    output:
+        "<results>/features/things/spose-49.npy",
+    log:
+        "<logs>/expand_objects.log",
+    benchmark:
+        "<benchmarks>/expand_objects.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        code=code_of("learners.scaling"),
+    shell:
+        "python -m trialwise expand-objects"
+        " --embedding {input}/spose_embedding_49d_sorted.txt"
+        " --objects {input}/unique_id.csv --images {input}/things_images_26107.txt"
+        " --output {output} 2>&1 | tee {log}"
