@@ -105,9 +105,9 @@ def standardise(seen: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarr
         Minus the column means of `seen`, over its SD (ddof 0). The SD of a constant
         column counts as 1.
     """
+    # The mean of equal values can differ from them in the last digit.
     constant = np.ptp(seen, axis=0) == 0
     mean = np.where(constant, seen[0], seen.mean(axis=0))
-    # The mean of equal values can differ from them in the last digit.
     sd = np.where(constant, 1.0, seen.std(axis=0))
     return (seen - mean) / sd, (new - mean) / sd
 
@@ -132,6 +132,8 @@ def rotate(rows: np.ndarray) -> np.ndarray:
         the same from it; the first m rows vary in the first m columns only. Unlike U S
         of the SVD, which serves as well, it is half zeros, which liblinear skips.
     """
+    # With more rows than columns nothing is gained, and on collapsed columns rounding
+    # can change the step at which liblinear stops.
     if rows.shape[1] <= rows.shape[0]:
         return rows
     return np.linalg.qr(rows.T, mode="r").T
