@@ -91,7 +91,7 @@ def leave_one_trial_out(design, predictor=None, scaling="none"):
     this does not settle, and those without which a variance leaves 0, are refitted.
     O(sum of squared rows per group), plus O(n q^2) for the expansion.
     """
-    design = _rescale(design, predictor, scaling)
+    design = rescale(design, predictor, scaling)
     full = fit(design)
     if full.converged:
         centred = predictor if scaling == "standardise" else None
@@ -122,7 +122,7 @@ def refit_without_trial(design, rows, predictor=None, scaling="none", start=None
     log_odds = np.empty(len(rows))
     for at, row in enumerate(rows):
         others = np.arange(len(design.y)) != row
-        scaled = _rescale(design, predictor, scaling, others)
+        scaled = rescale(design, predictor, scaling, others)
         fitted = fit(_subset(scaled, others), start)
         # A participant without other trials has random effects of 0.
         own = fitted.modes[fitted.design.levels == design.groups[row]].sum(axis=0)
@@ -144,10 +144,10 @@ def leave_one_participant_out(design, predictor=None, scaling="none"):
     1e-6, 1e-4, .003 and .05 where the standard deviation is 2, 3, 5 and 20.
     """
     log_odds = np.empty(len(design.y))
-    start = fit(_rescale(design, predictor, scaling))
+    start = fit(rescale(design, predictor, scaling))
     for code in range(len(design.levels)):
         held_out = design.codes == code
-        scaled = _rescale(design, predictor, scaling, ~held_out)
+        scaled = rescale(design, predictor, scaling, ~held_out)
         fitted = fit(_subset(scaled, ~held_out), start)
         deviation = np.linalg.norm(scaled.Z[held_out] @ fitted.factor, axis=1)
         log_odds[held_out] = _marginal_log_odds(
@@ -389,8 +389,12 @@ def _column(design, name):
     return np.hstack([design.X, design.Z])[:, names.index(name)]
 
 
-def _rescale(design, predictor, scaling, rows=slice(None)):
-    """The design with its predictor scaled by the mean and SD of some rows."""
+def rescale(design, predictor, scaling, rows=slice(None)):
+    """The design with its predictor scaled by the mean and SD of some rows.
+
+    Parameters, and the errors raised for them, as in `leave_one_trial_out`; `rows`
+    selects those that the mean and SD (ddof 1) are taken from, default all.
+    """
     if scaling not in SCALINGS:
         raise InputError(f"Scaling must be one of {', '.join(SCALINGS)}.")
     if scaling == "none":

@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from trialwise.choices.crossvalidation import (
-    HeldOut,
     held_out_log_score,
     leave_one_participant_out,
     leave_one_trial_out,
+    rescale,
 )
 from trialwise.choices.glmm import design, fit
 
@@ -72,19 +73,15 @@ def predict_choices(data, model, evaluation, scaled=None, scaling="none"):
     full : Fit
         The fit to all rows.
     """
-    every = data
-    if scaled is not None:
-        column = data[scaled] - (data[scaled].mean() if scaling == "standardise" else 0)
-        every = data.assign(**{scaled: column / data[scaled].std(ddof=1)})
-    full = fit(design(model, every))
+    unscaled = design(model, data)
+    full = fit(rescale(unscaled, scaled, scaling))
     if evaluation == "in-sample":
         return full.log_odds, full
     leave_out = {
         "leave-trial-out": leave_one_trial_out,
         "leave-participant-out": leave_one_participant_out,
     }[evaluation]
-    held_out: HeldOut = leave_out(design(model, data), scaled, scaling)
-    return held_out.log_odds, full
+    return leave_out(unscaled, scaled, scaling).log_odds, full
 
 
 def score_learner(trials, values, task, protocol):
@@ -276,7 +273,7 @@ def _scored(table, log_odds, task, protocol):
     bias, _ = predict_choices(table, BIAS_MODEL, protocol["evaluation"])
     return table.assign(
         predictor=table["x"],
-        probability=1 / (1 + np.exp(-log_odds)),
+        probability=special.expit(log_odds),
         log_score=held_out_log_score(table["choice"], log_odds, certain),
         log_score_bias=held_out_log_score(table["choice"], bias),
     )

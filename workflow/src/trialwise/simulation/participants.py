@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from trialwise.learners.protocol import learner_values
 from trialwise.simulation.tasks import sample_task
@@ -94,7 +95,7 @@ def simulate_people(task, world, n_participants, beta, sigma, scaling, learner, 
     x = (signed / signed.std(ddof=1)).to_numpy()
     person = pd.factorize(table["participant"])[0]
     slope = beta + sigma * rng.normal(size=n_participants)[person]
-    choice = (rng.random(len(x)) < 1 / (1 + np.exp(-slope * x))).astype(int)
+    choice = (rng.random(len(x)) < special.expit(slope * x)).astype(int)
     return trials.assign(choice=choice, correct=_correct(trials, choice, task))
 
 
