@@ -8,6 +8,7 @@ from sklearn.linear_model import ARDRegression, BayesianRidge, LogisticRegressio
 
 from trialwise.errors import InputError
 from trialwise.learners import category, reward, scaling
+from trialwise.learners.ard import predict_by_ard
 from trialwise.learners.protocol import (
     SCALINGS,
     Learner,
@@ -177,10 +178,6 @@ def test_learners_of_one_call_equal_learners_on_their_own(name, task, pairs):
                 assert np.array_equal(values, together[learner][column])
 
 
-def test_the_reward_task_shares_its_seen_rows_scaling():
-    assert SCALINGS["in-place"].reward is SCALINGS["seen-scaled"].reward
-
-
 @pytest.mark.parametrize("n", [2, 6, 30])
 @pytest.mark.parametrize("dimensions", [3, 20, 200])
 @pytest.mark.parametrize("seed", range(4))
@@ -193,6 +190,37 @@ def test_ridge_equals_bayesian_ridge(n, dimensions, seed):
     assert np.allclose(reward.ridge(rows[:n], rewards, rows[n:]), plain, rtol=1e-9)
 
 
+@pytest.fixture(params=[0, 1, 2])
+def relevance(request):
+    """Rows, rewards and new rows; few of many features matter, and noise is strong."""
+    rng = np.random.default_rng(request.param)
+    rows = rng.normal(size=(80, 100))
+    rewards = rows[:, :4] @ [3, -2, 2, 1] + 0.5 * rng.normal(size=80)
+    return rows[:60], rewards[:60], rows[60:]
+
+
+def test_ard_equals_scikit_learn_where_that_is_sound(relevance):
+    seen, rewards, new = relevance
+    exact = ARDRegression(tol=1e-12).fit(seen, rewards).predict(new)
+    ours = predict_by_ard(*relevance, tolerance=1e-12)
+    assert np.allclose(ours, exact, rtol=0, atol=1e-6)
+
+
+def test_ard_does_not_depend_on_the_order_of_rows(pairs):
+    seen, rewards = np.vstack(pairs[:2]), 100 + np.concatenate(pairs[2:])
+    new = np.ones((3, 30))
+    order = np.random.default_rng(0).permutation(25)
+    rows, told = seen[:25], rewards[:25]
+    values = predict_by_ard(rows, told, new)
+    assert np.allclose(values, predict_by_ard(rows[order], told[order], new), rtol=1e-9)
+
+
+def test_ard_of_equal_rewards_predicts_them():
+    rows = np.random.default_rng(0).normal(size=(6, 20))
+    values = predict_by_ard(rows[:4], np.full(4, 7.0), rows[4:])
+    assert np.allclose(values, 7)
+
+
 def test_principal_axes_give_the_same_ridge_but_for_its_stop():
     rng = np.random.default_rng(0)
     rows, rewards = rng.normal(size=(32, 50)), 100 * rng.random(30)
@@ -202,7 +230,7 @@ def test_principal_axes_give_the_same_ridge_but_for_its_stop():
 
 
 @pytest.mark.parametrize("learner", SMALL)
-@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("name", ["in-place", *COPIES])
 def test_rewards_equal_the_plain_computation(pairs, name, learner):
     left, right, left_reward, right_reward = pairs
     n, k = len(left), SMALL[learner].components
@@ -214,15 +242,17 @@ def test_rewards_equal_the_plain_computation(pairs, name, learner):
     for t in range(1, n):
         seen = np.concatenate([left[:t], right[:t]])
         new = np.stack([left[t], right[t]])
-        if name == "seen-scaled":
+        if name != "raw":
             mean, sd = seen.mean(axis=0), seen.std(axis=0)
             seen, new = (seen - mean) / sd, (new - mean) / sd
         model = ARDRegression() if learner == "sparse" else BayesianRidge()
         model.fit(seen, np.concatenate([left_reward[:t], right_reward[:t]]))
         expected[t] = model.predict(new)
     ours = SCALINGS[name].reward(*pairs, {learner: SMALL[learner]})[learner]
-    assert np.allclose(ours["value_left"], expected[:, 0], rtol=1e-8)
-    assert np.allclose(ours["value_right"], expected[:, 1], rtol=1e-8)
+    # scikit-learn's ARD is only sound from here on: as many rows as features.
+    first = 15 if learner == "sparse" and name != "in-place" else 0
+    for column, values in zip(["value_left", "value_right"], expected.T, strict=True):
+        assert np.allclose(ours[column][first:], values[first:], rtol=1e-8)
     assert ours["value_left"][0] == ours["value_right"][0] == 0
 
 
@@ -297,8 +327,15 @@ def test_mirroring_the_categories_mirrors_their_values(name, task):
         assert np.array_equal(values[learner]["C"], mirrored[learner]["C"])
 
 
-@each_scaling
-@pytest.mark.parametrize("learner", ["main", "pca"])
+@pytest.mark.parametrize(
+    ("name", "learner"),
+    [
+        (name, learner)
+        for name in SCALINGS
+        for learner in SMALL
+        if (name, learner) != ("in-place", "sparse")
+    ],
+)
 def test_mirroring_the_sides_mirrors_their_values(name, learner, pairs):
     left, right, left_reward, right_reward = pairs
     learn = partial(SCALINGS[name].reward, learners={learner: SMALL[learner]})

@@ -64,14 +64,15 @@ class Task:
 
 LEARNERS = {"main": Learner("l2"), "sparse": Learner("l1"), "pca": Learner("l2", 49)}
 
-# The authors' code scales copies in the reward task: both scalings are the same there.
-_REWARD_SEEN_SCALED = partial(
-    reward.learn, scale=standardise, predictors=reward.BY_PENALTY
-)
 SCALINGS = {
-    "in-place": Scaling(category.in_place, _REWARD_SEEN_SCALED),
+    # In the reward task the authors' code scales copies.
+    "in-place": Scaling(
+        category.in_place,
+        partial(reward.learn, scale=standardise, predictors=reward.AS_PUBLISHED),
+    ),
     "seen-scaled": Scaling(
-        partial(category.on_copies, scale=standardise), _REWARD_SEEN_SCALED
+        partial(category.on_copies, scale=standardise),
+        partial(reward.learn, scale=standardise, predictors=reward.BY_PENALTY),
     ),
     "raw": Scaling(
         partial(category.on_copies, scale=unchanged),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from sklearn.linear_model import ARDRegression, BayesianRidge
 
+from trialwise.learners.ard import predict_by_ard
 from trialwise.learners.scaling import principal_components
 
 
@@ -28,7 +29,7 @@ def learn(
     learners : mapping of str to `trialwise.learners.protocol.Learner`
     scale : {standardise, unchanged}
         What happens to rows, by those seen so far; from `trialwise.learners.scaling`.
-    predictors : {BY_PENALTY, BY_PENALTY_AXIS_FREE}
+    predictors : {AS_PUBLISHED, BY_PENALTY, BY_PENALTY_AXIS_FREE}
         For each penalty, a function of seen rows, their rewards and new rows.
 
     Returns
@@ -106,14 +107,14 @@ def axis_free_ridge(
     return BayesianRidge().fit(left * sizes, rewards).predict((new - mean) @ axes.T)
 
 
-def ard(seen: np.ndarray, rewards: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Predict by scikit-learn's ARDRegression; parameters and returns as in `ridge`.
+def published_ard(seen: np.ndarray, rewards: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by ARDRegression as it stands; parameters and returns as in `ridge`.
 
-    Where n < D its iteration seldom converges, and the order of the rows changes the
-    predictions: it inverts a matrix too badly conditioned for that.
+    Where n < D its predictions depend on rounding; see `predict_by_ard`.
     """
     return ARDRegression().fit(seen, rewards).predict(new)
 
 
-BY_PENALTY = {"l2": ridge, "l1": ard}
-BY_PENALTY_AXIS_FREE = {"l2": axis_free_ridge, "l1": ard}
+AS_PUBLISHED = {"l2": ridge, "l1": published_ard}
+BY_PENALTY = {"l2": ridge, "l1": predict_by_ard}
+BY_PENALTY_AXIS_FREE = {"l2": axis_free_ridge, "l1": predict_by_ard}
