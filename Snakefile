@@ -17,6 +17,7 @@ pathvars:
 
 
 include: "workflow/rules/sources.smk"
+include: "workflow/rules/stimuli.smk"
 include: "workflow/rules/simulation.smk"
 include: "workflow/rules/consistency.smk"
 include: "workflow/rules/features.smk"

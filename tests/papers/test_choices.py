@@ -1,5 +1,7 @@
 """The Task row of Demircan et al. (2024), from the authors' own learner values."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,3 +88,49 @@ def test_learning_curves_of_figure_2(task, people, authors_values, reference):
     curve = learning_curve(people[task], authors_values(task, "main"), task)
     assert curve["block_start"].tolist() == published["block_start_trial"].tolist()
     assert np.allclose(curve["accuracy"], published["p_correct"], atol=1e-6)
+
+
+OFFLINE = """
+results: results/cell
+published: []
+experiments: []
+noise_experiments: []
+regressions: []
+accuracy_table: {experiments: []}
+learning:
+  participants: paper
+  protocols: [seen-scaled, unscaled]
+  tasks: [reward]
+  learners: [main]
+  models: [spose-49]
+"""
+
+
+def test_one_cell_again_touches_nothing_else(tmp_path, mirror, run_snakemake):
+    root = Path(__file__).parents[2]
+    for name in ("config", "resources"):
+        (tmp_path / name).symlink_to(root / name)
+    (tmp_path / "cell.yaml").write_text(OFFLINE)
+    study = ["--configfile", str(tmp_path / "cell.yaml")]
+    run = run_snakemake(tmp_path, "learning", *study, mirror=mirror)
+    assert run.returncode == 0, run.stdout
+    results = tmp_path / "results" / "cell"
+    scores = pd.read_csv(results / "choices" / "scores.csv")
+    nll = scores[scores["model"] == "spose-49"].set_index("protocol")["nll"]
+    assert nll["seen-scaled"] == pytest.approx(3238.6, abs=0.5)
+    assert nll["unscaled"] == pytest.approx(3010.4, abs=0.5)
+
+    def times():
+        tables = results.rglob("*.csv")
+        return {str(t.relative_to(results)): t.stat().st_mtime_ns for t in tables}
+
+    before = times()
+    cell = "results/cell/choices/unscaled/reward/scores/spose-49.csv"
+    again = ["--forcerun", "fit_choices", "--", cell]
+    run = run_snakemake(tmp_path, *study, *again, mirror=mirror)
+    assert run.returncode == 0, run.stdout
+    after = times()
+    assert {name for name in after if after[name] != before.get(name)} == {
+        f"choices/unscaled/reward/{kind}/spose-49.csv"
+        for kind in ("main", "scores", "participants", "fits")
+    }

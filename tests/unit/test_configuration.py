@@ -12,6 +12,7 @@ from trialwise.sources import read_sources
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+PROTOCOLS = yaml.safe_load((ROOT / "config" / "protocols.yaml").read_text())
 REMOVED = object()
 
 
@@ -24,7 +25,7 @@ def shipped(name):
 
 def check(study, sources):
     check_schema(study, SCHEMA, "configuration")
-    check_study(study, sources)
+    check_study(study, sources, PROTOCOLS, ["spose-49"])
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +62,29 @@ def refusal(study, sources):
     return refuse
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "demo.yaml"])
+@pytest.mark.parametrize("name", ["config.yaml", "demo.yaml", "offline.yaml"])
 def test_shipped_studies_pass(name, sources):
     check(shipped(name), sources)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "fault", "allowed"),
+    [
+        ("protocols", ["fair"], "learning: no protocol 'fair'", "comparable."),
+        ("models", ["spose-66"], "learning: no model 'spose-66'", "spose-49."),
+        ("images", "simulated", "learning: simulated people are shown", "both"),
+    ],
+)
+def test_slip_in_the_learning_tasks(refusal, key, value, fault, allowed):
+    learning = {
+        "protocols": ["comparable"],
+        "tasks": ["reward"],
+        "learners": ["main"],
+        "models": ["spose-49"],
+    }
+    first, second = refusal("learning", value={**learning, key: value})
+    assert first.startswith(fault)
+    assert allowed in second
 
 
 def test_what_is_left_out_gets_its_default(sources):

@@ -1,12 +1,15 @@
 """People simulated from a known learner and representation, found again."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
 from trialwise.choices.scores import score_learner, score_table
 from trialwise.learners.protocol import learner_values
-from trialwise.simulation.participants import simulate_people, simulate_representations
+from trialwise.simulation.participants import simulate_people
+from trialwise.simulation.recovery import recovery
+from trialwise.simulation.representations import simulate_representations
 
 BETA = 1.2
 
@@ -32,6 +35,23 @@ def test_the_representation_people_used_ranks_first(fits):
     gain = {model: pooled["gain_over_truth"] for model, (pooled, _) in fits.items()}
     assert min(nll, key=nll.get) == "source"
     assert max(gain, key=gain.get) == "source"
+
+
+def test_recovery_says_so(fits):
+    scores = pd.DataFrame(
+        {"task": "reward", "model": model, **pooled}
+        for model, (pooled, _) in fits.items()
+    )
+    tables = pd.concat(
+        fitted.reset_index().assign(task="reward", model=model)
+        for model, (_, fitted) in fits.items()
+    )
+    table = recovery(scores, tables, {"beta": BETA, "sigma": 0.4})
+    assert table["ranked_first"].tolist() == ["source", "source"]
+    assert table["estimate"][0] == fits["source"][1].loc["x", "estimate"]
+    assert (table["nll_second"] > table["nll"]).all()
+    assert table["estimate"][1] == fits["source"][1].loc["sd(x)", "estimate"]
+    assert table["true"].tolist() == [BETA, 0.4]
 
 
 def test_the_slope_is_recovered(fits):

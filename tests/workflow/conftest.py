@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-RESULTS = "results/small/consistency"
+RESULTS = "results/small"
 STUDY = """
 results: results/small
 published: []
@@ -47,6 +47,14 @@ accuracy_table:
   experiments: [easy, hard]
   groups: [human, network]
 coverage: {worlds: 5, observers: 4, images: 40}
+learning:
+  images: simulated
+  simulate: {images: 250, features: 6, decoys: 1, participants: 8, beta: 2, sigma: 0.3}
+  participants: all
+  protocols: [comparable]
+  tasks: [reward]
+  learners: [main]
+  models: [source, decoy-1]
 """
 
 
@@ -106,7 +114,9 @@ class Folder:
         return {
             file.relative_to(folder).as_posix(): file
             for file in folder.rglob("*")
-            if file.is_file() and file.name != ".snakemake_timestamp"
+            if file.is_file()
+            and file.relative_to(folder).parts[0] not in ("logs", "benchmarks")
+            and file.name != ".snakemake_timestamp"
         }
 
     def times(self):
@@ -158,5 +168,7 @@ def tables(first_run, folder):
     tables = folder.path / "tables"
     tables.mkdir()
     for name in ("subject-01.csv", "subject-02.csv"):
-        shutil.copy(first_run[0].results()[f"easy/simulated/{name}"], tables)
+        shutil.copy(
+            first_run[0].results()[f"consistency/easy/simulated/{name}"], tables
+        )
     return tables

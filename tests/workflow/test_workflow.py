@@ -26,14 +26,33 @@ FULL_PLAN = {
     "consistency": 1,
     "total": 55,
 }
+LEARNING_PLAN = {
+    "get_source": 1,
+    "list_things": 1,
+    "validate_choices": 2,
+    "fit_people": 1,
+    "expand_objects": 1,
+    "run_learners": 8,
+    "trace_learning": 8,
+    "gather_curves": 1,
+    "fit_baselines": 8,
+    "fit_choices": 8,
+    "vary_penalty": 1,
+    "gather_scores": 4,
+    "measure_protocol_steps": 2,
+    "describe_protocols": 1,
+    "compare_with_published": 1,
+    "learning": 1,
+    "total": 49,
+}
 
 
 def test_small_study_runs_and_recovers_what_was_simulated(first_run):
     folder, shown = first_run
-    recovery = pd.read_csv(folder.results()["easy/recovery.csv"])
+    recovery = pd.read_csv(folder.results()["consistency/easy/recovery.csv"])
     assert recovery["true"].tolist() == [0.33, 0.60, 0.07]
     assert recovery["error"].abs().max() < 0.15
-    coverage = pd.read_csv(folder.results()["coverage.csv"])
+    coverage = pd.read_csv(folder.results()["consistency/coverage.csv"])
     assert coverage["worlds"].tolist() == [5, 5, 5]
     end = shown[shown.index("steps (100%) done") :]
     true = re.findall(r"^(\S+): true kappa (\S+), estimated 0\.\d{3}, ", end, re.M)
@@ -52,15 +71,33 @@ def test_finished_study_has_nothing_to_do(first_run):
     assert first_run[0].plan("all", "demo", "consistency") == {}
 
 
-def test_demo_needs_five_jobs(folder):
+def test_small_study_finds_the_representation_people_learned_from(first_run):
+    folder, shown = first_run
+    recovery = pd.read_csv(folder.results()["choices/recovery.csv"])
+    assert set(recovery["ranked_first"]) == {"source"}
+    assert recovery["parameter"].tolist() == ["beta", "sigma"]
+    beta = recovery.iloc[0]
+    assert abs(beta["estimate"] - 2) < 3 * beta["standard_error"]
+    assert "reward: source predicts choices best (NLL " in shown
+    assert re.search(r"^reward: true beta 2.000, estimated \d.\d{3} ± ", shown, re.M)
+
+
+def test_plan_of_the_demo(folder):
     assert folder.plan("demo", study="config/demo.yaml") == {
         "simulate_observers": 1,
         "validate_trials": 1,
         "compare_observers": 1,
         "measure_recovery": 1,
         "measure_interval_coverage": 1,
+        "simulate_people": 1,
+        "validate_choices": 2,
+        "run_learners": 6,
+        "fit_baselines": 2,
+        "fit_choices": 6,
+        "gather_scores": 2,
+        "measure_people_recovery": 1,
         "demo": 1,
-        "total": 6,
+        "total": 26,
     }
 
 
@@ -73,6 +110,16 @@ def test_full_plan_is_the_same_under_a_profile(folder, profile):
     path = folder.root / "workflow" / "profiles" / profile
     given = ("consistency", "--workflow-profile", path)
     assert folder.plan(*given, study=None, cores=None) == FULL_PLAN
+
+
+@pytest.mark.parametrize("profile", [None, "workstation", "slurm"])
+def test_plan_of_the_learning_tasks(folder, profile):
+    given, cores = ["learning"], 2
+    if profile:
+        path = folder.root / "workflow" / "profiles" / profile
+        given, cores = ["learning", "--workflow-profile", path], None
+    plan = folder.plan(*given, study="config/offline.yaml", cores=cores)
+    assert plan == LEARNING_PLAN
 
 
 def test_one_file_needs_its_experiment_alone(folder):
@@ -90,17 +137,25 @@ def test_results_do_not_depend_on_the_number_of_cores(first_run, folder):
     folder.run(cores=1)
     one, two = folder.results(), first_run[0].results()
     assert one.keys() == two.keys()
-    assert {file.suffix for file in one.values()} == {".csv", ".png", ".pdf"}
+    assert {file.suffix for file in one.values()} == {
+        ".csv",
+        ".png",
+        ".pdf",
+        ".npy",
+        ".txt",
+    }
     assert [n for n in one if one[n].read_bytes() != two[n].read_bytes()] == []
 
 
 def test_deleted_file_is_made_again_and_no_other(finished):
     before = finished.times()
-    finished.results()["easy/recovery.csv"].unlink()
+    finished.results()["consistency/easy/recovery.csv"].unlink()
     finished.run()
     after = finished.times()
     assert after.keys() == before.keys()
-    assert [n for n in after if after[n] != before[n]] == ["easy/recovery.csv"]
+    assert [n for n in after if after[n] != before[n]] == [
+        "consistency/easy/recovery.csv"
+    ]
 
 
 def test_forced_rule_makes_its_own_files_and_no_other(finished):
@@ -108,10 +163,10 @@ def test_forced_rule_makes_its_own_files_and_no_other(finished):
     finished.run("--forcerun", "rank_images")
     after = finished.times()
     assert {name for name in after if after[name] != before[name]} == {
-        "easy/controversial.csv",
-        "easy/controversial-five.csv",
-        "hard/controversial.csv",
-        "hard/controversial-five.csv",
+        "consistency/easy/controversial.csv",
+        "consistency/easy/controversial-five.csv",
+        "consistency/hard/controversial.csv",
+        "consistency/hard/controversial-five.csv",
     }
 
 
@@ -183,10 +238,10 @@ def test_broken_trial_table_is_named_and_mended(folder, tables):
     table.write_text(whole)
     folder.run(target)
     assert set(folder.results()) == {
-        "own/trials.csv",
-        "own/pairs.csv",
-        "own/groups.csv",
-        "own/networks.csv",
+        "consistency/own/trials.csv",
+        "consistency/own/pairs.csv",
+        "consistency/own/groups.csv",
+        "consistency/own/networks.csv",
     }
 
 

@@ -138,6 +138,41 @@ rule fit_baselines:
         " --participants {output.participants} --fits {output.fits} 2>&1 | tee {log}"
 
 
+rule vary_penalty:
+    input:
+        trials="<results>/choices/people/category.csv",
+        features=f"<results>/features/{IMAGES}/{{model}}.npy",
+        images=f"<results>/stimuli/{IMAGES}.txt",
+        values="<results>/learners/global/category/main/{model}.csv",
+    output:
+        "<results>/choices/comparable/category/penalty/{model}.csv",
+    log:
+        "<logs>/vary_penalty/{model}.log",
+    benchmark:
+        "<benchmarks>/vary_penalty/{model}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 2
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        code=code_of("choices.sensitivity", "learners.protocol"),
+        settings=lambda wildcards, threads: json.dumps(
+            {
+                "names": {"learner": "main", "model": wildcards.model},
+                "protocol": PROTOCOLS["comparable"],
+                "threads": threads,
+            }
+        ),
+    shell:
+        "python -m trialwise vary-penalty --trials {input.trials}"
+        " --features {input.features}"
+        " --images {input.images}"
+        " --values {input.values} --settings {params.settings:q}"
+        " --output {output} 2>&1 | tee {log}"
+
+
 rule gather_scores:
     input:
         lambda wildcards: score_files(wildcards.kind),
@@ -148,7 +183,7 @@ rule gather_scores:
     benchmark:
         "<benchmarks>/gather_scores/{kind}.tsv"
     wildcard_constraints:
-        kind="scores|participants|fits",
+        kind="scores|participants|fits|penalty",
     conda:
         "../../envs/main.yaml"
     threads: 1

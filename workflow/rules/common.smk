@@ -16,7 +16,8 @@ try:
     from trialwise.configuration import check_schema, check_study
     from trialwise.digest import code_digest as code_of
     from trialwise.errors import InputError
-    from trialwise.simulation.observers import describe_recovery
+    from trialwise.simulation import observers, recovery
+    from trialwise.simulation.representations import representation_names
     from trialwise.sources import read_sources
     from trialwise.summary.reproduction import read_published, tables_needed
 except ModuleNotFoundError as error:
@@ -26,7 +27,9 @@ except ModuleNotFoundError as error:
     ) from None
 
 SOURCES = "resources/sources.tsv"
+GENERATIVE = "spose-49"
 PROTOCOLS = yaml.safe_load(Path("config/protocols.yaml").read_text())
+
 
 try:
     check_schema(
@@ -40,7 +43,7 @@ try:
         workflow.source_path("../schemas/protocols.schema.yaml"),
         "config/protocols.yaml",
     )
-    check_study(config, sources["group"].unique())
+    check_study(config, sources["group"].unique(), PROTOCOLS, [GENERATIVE])
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
@@ -50,6 +53,10 @@ SIMULATED = [name for name, entry in EXPERIMENTS.items() if "simulate" in entry]
 
 LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
 LEARNERS = LEARNING.get("learners", [])
+PEOPLE = LEARNING.get("simulate", {})
+IMAGES = LEARNING.get("images", "things")
+# Simulated people choose by what the protocol `comparable` would compute.
+CHOOSING = {"learner": "main", "scaling": "global"}
 
 
 wildcard_constraints:
@@ -61,6 +68,7 @@ wildcard_constraints:
     learner="main|sparse|pca",
     scaling="in-place|seen-scaled|raw|global",
     model="|".join(LEARNING["models"]) or "none",
+    images="things|simulated",
 
 
 def entry(wildcards):
@@ -124,12 +132,14 @@ def demo_tables():
     tables = [f"<results>/consistency/{name}/recovery.csv" for name in SIMULATED]
     if "coverage" in config:
         tables.append("<results>/consistency/coverage.csv")
+    if PEOPLE:
+        tables.append("<results>/choices/recovery.csv")
     return tables
 
 
 def demo_needs_simulation(wildcards):
     """The tables of the demo, if the study simulates anything."""
-    if not SIMULATED:
+    if not demo_tables():
         raise WorkflowError(
             "The target demo simulates observers, and this study has none.\n"
             "Run: snakemake --cores 2 demo --configfile config/demo.yaml"
@@ -138,13 +148,17 @@ def demo_needs_simulation(wildcards):
 
 
 def show_recovery():
-    """Say how well the consistency of simulated observers was recovered."""
-    for name in SIMULATED:
-        path = Path(config["results"]) / "consistency" / name / "recovery.csv"
+    """Say how well what observers and people were simulated with was recovered."""
+    results = Path(config["results"])
+    described = {
+        results / "consistency" / name / "recovery.csv": observers for name in SIMULATED
+    }
+    described[results / "choices" / "recovery.csv"] = recovery
+    for path, module in described.items():
         if path.exists():
             import pandas as pd
 
-            print(describe_recovery(pd.read_csv(path)))
+            print(module.describe_recovery(pd.read_csv(path)))
 
 
 def consistency_tables():
@@ -178,6 +192,10 @@ def consistency_tables():
 
 def choices_of(task):
     """What a job needs to read the choices of a task, and the file it reads."""
+    if PEOPLE:
+        return f"<results>/choices/simulated/{task}.csv", (
+            f"{config['results']}/choices/simulated/{task}.csv"
+        )
     own = LEARNING.get("choices", {}).get(task)
     if own:
         return own, own
@@ -195,8 +213,27 @@ def values_for(wildcards):
     ]
 
 
+def scalings_of(task):
+    """The scalings that the protocols of the study use for a task."""
+    protocols = (PROTOCOLS[name] for name in LEARNING["protocols"])
+    return sorted({protocol["scaling"][task] for protocol in protocols})
+
+
+def penalty_files():
+    """Per model scores against a fixed penalty, where `comparable` is asked for."""
+    asked = LEARNERS and "main" in LEARNERS and "category" in LEARNING["tasks"]
+    if not asked or "comparable" not in LEARNING["protocols"]:
+        return []
+    return [
+        f"<results>/choices/comparable/category/penalty/{model}.csv"
+        for model in LEARNING["models"]
+    ]
+
+
 def score_files(kind):
     """Per job tables of scores, participants or fits, baselines first."""
+    if kind == "penalty":
+        return penalty_files()
     return [
         f"<results>/choices/{protocol}/{task}/{kind}/{model}.csv"
         for protocol in LEARNING["protocols"]
@@ -207,14 +244,10 @@ def score_files(kind):
 
 def curve_files():
     """Learning curves of every scaling the protocols use."""
-    scalings = {
-        (PROTOCOLS[protocol]["scaling"][task], task)
-        for protocol in LEARNING["protocols"]
-        for task in LEARNING["tasks"]
-    }
     return [
         f"<results>/learners/{scaling}/{task}/curves/{model}.csv"
-        for scaling, task in sorted(scalings)
+        for task in LEARNING["tasks"]
+        for scaling in scalings_of(task)
         for model in LEARNING["models"]
     ]
 
@@ -228,7 +261,21 @@ def learning_tables():
     tables += [
         f"<results>/choices/people/{task}-by-trial.csv" for task in LEARNING["tasks"]
     ]
+    if penalty_files():
+        tables.append("<results>/choices/penalty.csv")
+    if describes_protocols():
+        tables.append("<results>/summary/protocols.md")
     return [*tables, "<results>/learners/curves.csv"]
+
+
+def describes_protocols():
+    """Whether the study has what the text about the protocols is about."""
+    return (
+        set(PROTOCOLS) == set(LEARNING["protocols"])
+        and {"category", "reward"} == set(LEARNING["tasks"])
+        and set(LEARNERS) >= {"main", "sparse"}
+        and GENERATIVE in LEARNING["models"]
+    )
 
 
 def accuracy_table():

@@ -3,7 +3,8 @@
 
 rule expand_objects:
     input:
-        "<sources>/learning-tasks",
+        sources="<sources>/learning-tasks",
+        images="<results>/stimuli/things.txt",
     output:
         "<results>/features/things/spose-49.npy",
     log:
@@ -20,6 +21,6 @@ rule expand_objects:
         code=code_of("learners.scaling"),
     shell:
         "python -m trialwise expand-objects"
-        " --embedding {input}/spose_embedding_49d_sorted.txt"
-        " --objects {input}/unique_id.csv --images {input}/things_images_26107.txt"
+        " --embedding {input.sources}/spose_embedding_49d_sorted.txt"
+        " --objects {input.sources}/unique_id.csv --images {input.images}"
         " --output {output} 2>&1 | tee {log}"

@@ -4,8 +4,8 @@
 rule run_learners:
     input:
         trials="<results>/choices/people/{task}.csv",
-        features="<results>/features/things/{model}.npy",
-        sources="<sources>/learning-tasks",
+        features=f"<results>/features/{IMAGES}/{{model}}.npy",
+        images=f"<results>/stimuli/{IMAGES}.txt",
     output:
         collect(
             "<results>/learners/{{scaling}}/{{task}}/{learner}/{{model}}.csv",
@@ -29,7 +29,7 @@ rule run_learners:
     shell:
         "python -m trialwise run-learners --trials {input.trials}"
         " --features {input.features}"
-        " --images {input.sources}/things_images_26107.txt"
+        " --images {input.images}"
         " --scaling {wildcards.scaling} --settings {params.settings:q}"
         " --output {output} 2>&1 | tee {log}"
 

@@ -1,4 +1,5 @@
-# Observers of known consistency: the demo, and the coverage of the intervals.
+# The demo: observers of known consistency, people who learn from a known
+# representation, and the coverage of the intervals.
 
 
 rule demo:
@@ -73,3 +74,62 @@ rule measure_interval_coverage:
     shell:
         "python -m trialwise measure-interval-coverage"
         " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"
+
+
+rule simulate_people:
+    output:
+        features=collect(
+            "<results>/features/simulated/{name}.npy",
+            name=representation_names(PEOPLE.get("decoys", 0)),
+        ),
+        images="<results>/stimuli/simulated.txt",
+        category="<results>/choices/simulated/category.csv",
+        reward="<results>/choices/simulated/reward.csv",
+    log:
+        "<logs>/simulate_people.log",
+    benchmark:
+        "<benchmarks>/simulate_people.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        code=code_of("simulation.participants"),
+        settings=json.dumps({**PEOPLE, **CHOOSING, "seed": config["seed"]}),
+    shell:
+        "python -m trialwise simulate-people --settings {params.settings:q}"
+        " --images {output.images} --category {output.category}"
+        " --reward {output.reward} --output {output.features} 2>&1 | tee {log}"
+
+
+rule measure_people_recovery:
+    input:
+        scores="<results>/choices/scores.csv",
+        fits="<results>/choices/fits.csv",
+    output:
+        "<results>/choices/recovery.csv",
+    log:
+        "<logs>/measure_people_recovery.log",
+    benchmark:
+        "<benchmarks>/measure_people_recovery.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        code=code_of("simulation.recovery"),
+        settings=json.dumps(
+            {
+                "protocol": "comparable",
+                "learner": CHOOSING["learner"],
+                "truth": {key: PEOPLE.get(key) for key in ("beta", "sigma")},
+            }
+        ),
+    shell:
+        "python -m trialwise measure-people-recovery --scores {input.scores}"
+        " --fits {input.fits} --settings {params.settings:q}"
+        " --output {output} 2>&1 | tee {log}"

@@ -72,6 +72,10 @@ def _parser():
     stage(draw_kappa, "pairs", "band", "title", output=many)
     stage(measure_recovery, "groups", "output", settings=settings)
     stage(measure_interval_coverage, "output", settings=settings)
+    stage(
+        simulate_people, "images", "category", "reward", output=many, settings=settings
+    )
+    stage(measure_people_recovery, "scores", "fits", "output", settings=settings)
     stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
     stage(fit_people, "category", "reward", "output")
     stage(expand_objects, "embedding", "objects", "images", "output")
@@ -104,6 +108,33 @@ def _parser():
         "fits",
         output=many,
         settings=settings,
+    )
+    stage(
+        vary_penalty,
+        "trials",
+        "features",
+        "images",
+        "values",
+        "output",
+        settings=settings,
+    )
+    stage(
+        measure_protocol_steps,
+        "trials",
+        "task",
+        "output",
+        input=many,
+        settings=settings,
+    )
+    stage(
+        describe_protocols,
+        "scores",
+        "category",
+        "reward",
+        "penalty",
+        "template",
+        "text",
+        output=many,
     )
     stage(concatenate, "output", input=many)
     stage(trace_learning, "trials", "task", "output", input=many, settings=settings)
@@ -320,6 +351,62 @@ def measure_interval_coverage(options):
     write_table(measure_coverage(**options.settings), options.output)
 
 
+def simulate_people(options):
+    """Simulate images, representations of them, and people who learn from one."""
+    import numpy as np
+
+    from trialwise.files import whole, write_table
+    from trialwise.simulation.participants import simulate_people
+    from trialwise.simulation.representations import simulate_representations
+
+    given = options.settings
+    world_seed, *task_seeds = np.random.SeedSequence(given["seed"]).spawn(3)
+    world = simulate_representations(
+        given["images"],
+        given["features"],
+        given["decoys"],
+        np.random.default_rng(world_seed),
+    )
+    with whole(options.images) as temporary:
+        temporary.write_text("\n".join(world.images) + "\n")
+    for features, path in zip(world.features.values(), options.output, strict=True):
+        with whole(path) as temporary:
+            np.save(temporary, features.astype(np.float32))
+    paths = {"category": options.category, "reward": options.reward}
+    for (task, path), seed in zip(paths.items(), task_seeds, strict=True):
+        trials = simulate_people(
+            task,
+            world,
+            given["participants"],
+            given["beta"],
+            given["sigma"],
+            given["scaling"],
+            given["learner"],
+            np.random.default_rng(seed),
+        )
+        write_table(trials, path)
+
+
+def measure_people_recovery(options):
+    """Compare what the choice models find with what people were simulated with."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.simulation.recovery import describe_recovery, recovery
+
+    given = options.settings
+    scores, fits = (
+        table[
+            (table["protocol"] == given["protocol"])
+            & (table["learner"] == given["learner"])
+        ]
+        for table in (pd.read_csv(options.scores), pd.read_csv(options.fits))
+    )
+    table = recovery(scores, fits, given["truth"])
+    write_table(table, options.output)
+    print(describe_recovery(table))
+
+
 def validate_choices(options):
     """Check the choices of one learning task, and count correct answers by trial."""
     from trialwise.choices.people import accuracy_by_trial, read_choices
@@ -456,6 +543,66 @@ def trace_learning(options):
         names = {**options.settings["names"], "task": options.task, "learner": learner}
         curves.append(pd.DataFrame(names, curve.index).join(curve))
     write_table(pd.concat(curves), options.output)
+
+
+def vary_penalty(options):
+    """Score the category learner with each strength of regularisation held fixed."""
+    import numpy as np
+    import pandas as pd
+
+    from trialwise.choices.sensitivity import penalty_curve
+    from trialwise.files import write_table
+    from trialwise.learners.protocol import fixed_penalty_values
+
+    given = options.settings
+    trials, learner = pd.read_csv(options.trials), given["names"]["learner"]
+    fixed = fixed_penalty_values(
+        trials,
+        np.load(options.features, mmap_mode="r", allow_pickle=False),
+        Path(options.images).read_text().split(),
+        [learner],
+        n_jobs=given["threads"],
+    )
+    curve = penalty_curve(
+        trials, fixed[learner], pd.read_csv(options.values), given["protocol"]
+    )
+    write_table(pd.DataFrame(given["names"], curve.index).join(curve), options.output)
+
+
+def measure_protocol_steps(options):
+    """Score one model on the way from each protocol to the next."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.summary.protocols import measure_steps
+
+    scalings, protocols = options.settings["scalings"], options.settings["protocols"]
+    values = dict(zip(scalings, map(pd.read_csv, options.input), strict=True))
+    trials = pd.read_csv(options.trials)
+    write_table(measure_steps(trials, values, options.task, protocols), options.output)
+
+
+def describe_protocols(options):
+    """Say and draw how far the protocols move the generative features."""
+    import pandas as pd
+
+    from trialwise.files import whole
+    from trialwise.summary.figures import protocol_steps, save
+    from trialwise.summary.protocols import describe
+
+    scores = pd.read_csv(options.scores)
+    steps = [
+        pd.read_csv(path, keep_default_na=False)
+        for path in (options.category, options.reward)
+    ]
+    figure = protocol_steps(scores, steps)
+    for path in options.output:
+        save(figure, path)
+    with whole(options.text) as temporary:
+        template = Path(options.template).read_text()
+        penalty = pd.read_csv(options.penalty)
+        text = describe(scores, pd.concat(steps), penalty, template)
+        temporary.write_text(text)
 
 
 def concatenate(options):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialwise.errors import InputError
+from trialwise.simulation.representations import representation_names
 
 
 def check_schema(instance: Any, schema: str | Path, what: str) -> None:
@@ -42,13 +43,19 @@ def check_schema(instance: Any, schema: str | Path, what: str) -> None:
     validate(instance, str(Path(schema).resolve()))
 
 
-def check_study(config: dict, source_groups: Iterable[str]) -> None:
+def check_study(
+    config: dict,
+    source_groups: Iterable[str],
+    protocols: Iterable[str],
+    models: Iterable[str],
+) -> None:
     """Check that the names in a valid configuration refer to something.
 
     Raises
     ------
     InputError
-        For an unknown group of observers or of external files, or a name given twice.
+        For an unknown group of observers or of external files, an unknown protocol or
+        model, or a name given twice.
     """
     entries = config["experiments"] + config["noise_experiments"]
     repeated = [
@@ -82,6 +89,25 @@ def check_study(config: dict, source_groups: Iterable[str]) -> None:
     for entry in config["experiments"]:
         for key in {"networks", "texture_trained"} & set(entry):
             _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
+    if "learning" in config:
+        _check_learning(config["learning"], protocols, models)
+
+
+def _check_learning(
+    learning: dict, protocols: Iterable[str], models: Iterable[str]
+) -> None:
+    simulated = learning["images"] == "simulated"
+    if simulated != ("simulate" in learning):
+        raise InputError(
+            "configuration: learning: simulated people are shown simulated images.\n"
+            "Needed: both `images: simulated` and `simulate`, or neither."
+        )
+    if simulated:
+        models = representation_names(learning["simulate"]["decoys"])
+    for name in learning["protocols"]:
+        _check_name(name, protocols, "learning: no protocol")
+    for name in learning["models"]:
+        _check_name(name, models, "learning: no model")
 
 
 def _check_entry(entry: dict, config: dict) -> None:

@@ -84,6 +84,26 @@ def predict_choices(data, model, evaluation, scaled=None, scaling="none"):
     return leave_out(unscaled, scaled, scaling).log_odds, full
 
 
+def predict_from_learner(trials, values, task, protocol):
+    """Predict people's choices from a learner's values; parameters as `score_learner`.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        `trials` and `values`, joined, with the predictor ``x``.
+    log_odds : ndarray, shape (n,)
+    full : Fit
+        The fit to all rows.
+    """
+    table = _join(trials, values)
+    kind = protocol["predictor"]
+    table = table.assign(x=predictor(table, task, kind))
+    log_odds, full = predict_choices(
+        table, protocol["choice_model"], protocol["evaluation"], "x", SCALING[kind]
+    )
+    return table, log_odds, full
+
+
 def score_learner(trials, values, task, protocol):
     """Predict choices from a learner's values, and score every prediction.
 
@@ -109,13 +129,8 @@ def score_learner(trials, values, task, protocol):
         The choice model fitted to all rows: ``term, estimate, standard_error, z, p``
         and, in every row, ``log_likelihood, converged, singular``.
     """
-    table = _join(trials, values)
-    kind = protocol["predictor"]
-    x = predictor(table, task, kind)
-    table = table.assign(x=x, s=truth(table, task))
-    log_odds, full = predict_choices(
-        table, protocol["choice_model"], protocol["evaluation"], "x", SCALING[kind]
-    )
+    table, log_odds, full = predict_from_learner(trials, values, task, protocol)
+    table = table.assign(s=truth(table, task))
     gain = {"x": predictor(table, task, "signed")}
     truth_and_x, _ = predict_choices(
         table.assign(**gain), GAIN_MODEL, "leave-trial-out", "x", "divide"
@@ -249,15 +264,23 @@ def score_table(scored, task):
 
 
 def fit_table(full):
-    """A fitted choice model as a tidy table."""
-    return (
-        full.summary()
-        .reset_index()
-        .assign(
-            log_likelihood=full.log_likelihood,
-            converged=full.converged,
-            singular=full.singular,
-        )
+    """A fitted choice model as a tidy table, with ``sd(...)`` of its random effects.
+
+    Standard deviations that the data do not identify are left out.
+    """
+    random = full.random_effects()
+    own = random["identified"] & (random["first"] == random["second"])
+    deviations = pd.DataFrame(
+        {
+            "term": "sd(" + random.loc[own, "first"] + ")",
+            "estimate": np.sqrt(random.loc[own, "covariance"]),
+        }
+    )
+    table = pd.concat([full.summary().reset_index(), deviations], ignore_index=True)
+    return table.assign(
+        log_likelihood=full.log_likelihood,
+        converged=full.converged,
+        singular=full.singular,
     )
 
 

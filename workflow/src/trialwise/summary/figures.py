@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from trialwise.consistency import ALL_TRIALS, OTHER
 from trialwise.files import whole
+from trialwise.summary.protocols import label_step
 from trialwise.trials import is_human
 
 KINDS = {
@@ -62,6 +63,51 @@ def kappa_scatter(pairs, band, title):
     axes.set_title(title, fontsize=10, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=7, frameon=False, loc="upper left")
+    return figure
+
+
+def protocol_steps(scores, steps):
+    """The generative features' fit to people's choices, one change of protocol a row.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        All scores; see `trialwise.summary.protocols.describe`.
+    steps : list of pandas.DataFrame
+        From `trialwise.summary.protocols.measure_steps`, one per task.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, own in zip(figure.subplots(len(steps)), steps, strict=True):
+        task = own["task"].iloc[0]
+        rows = np.arange(len(own))
+        named = ~own.duplicated("end", keep="last")
+        axes.plot(own["nll"], rows, color="0.7", linewidth=1, zorder=1)
+        axes.scatter(own["nll"], rows, s=16, color="0.4", zorder=2)
+        axes.scatter(own["nll"][named], rows[named], s=50, color="#0072B2", zorder=3)
+        truth = scores[(scores["task"] == task) & (scores["model"] == "truth")]
+        truth = truth.set_index("protocol")["nll"][own["end"][named]]
+        axes.scatter(truth, rows[named], s=40, marker="|", color="#D55E00", zorder=2)
+        n_trials = scores.loc[scores["task"] == task, "n_trials"].iloc[0]
+        axes.axvline(n_trials * np.log(2), color="0.6", linestyle=":", linewidth=1)
+        labels = [
+            label_step(step) + f" = {step.end}" * bool(last and step.part)
+            for step, last in zip(own.itertuples(), named, strict=True)
+        ]
+        axes.set_yticks(rows, labels)
+        axes.invert_yaxis()
+        axes.margins(x=0.15)
+        axes.set_title(task, loc="left", fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+    axes.set_xlabel(
+        "negative log-likelihood of people's choices (nats; dotted: chance, "
+        "orange: knowing the right answer)"
+    )
     return figure
 
 
