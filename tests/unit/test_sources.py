@@ -19,9 +19,9 @@ TABLE = ROOT / "resources" / "sources.tsv"
 SCHEMA = ROOT / "workflow" / "schemas" / "sources.schema.yaml"
 
 BODIES = {
-    "data/first/a.csv": b"subject,choice\n" + b"1,left\n" * 300,
-    "data/second/b.csv": b"subject,choice\n" + b"2,right\n" * 20_000,
-    "data/third/c.csv": b"subject,choice\n",
+    "data/a.csv": b"subject,choice\n" + b"1,left\n" * 300,
+    "data/b.csv": b"subject,choice\n" + b"2,right\n" * 20_000,
+    "data/c.csv": b"subject,choice\n",
 }
 A, B, C = BODIES
 WHOLE = {Path(path).name: body for path, body in BODIES.items()}
@@ -121,7 +121,7 @@ def table(url):
 
 def fill(mirror, *paths):
     for path in paths:
-        (mirror / path).parent.mkdir(parents=True)
+        (mirror / path).parent.mkdir(parents=True, exist_ok=True)
         (mirror / path).write_bytes(BODIES[path])
 
 
@@ -406,15 +406,20 @@ def test_repeated_path(tracked):
     assert "Remove one of the two rows" in text
 
 
-def test_repeated_file_name_in_a_group(tracked):
-    for line, folder in [(6, "x"), (8, "y")]:
-        rewrite(tracked, line, "group", "same")
-        rewrite(tracked, line, "path", f"{folder}/a.csv")
-    with pytest.raises(InputError) as error:
-        read_sources(tracked)
-    text = message(error)
-    assert f"{tracked}, line 8: same/a.csv stands already in line 6" in text
-    assert "different groups" in text
+def test_files_keep_their_folders_below_the_one_they_share(sources, tmp_path):
+    paths = ["data/x/a.csv", "data/x/sub/b.csv", "data/y/a.csv"]
+    for path, body in zip(paths, BODIES.values(), strict=True):
+        file = tmp_path / "mirror" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+    files = sources.assign(path=paths)
+    get_group(files, "trials", tmp_path / "new", tmp_path / "mirror")
+    got = {
+        f.relative_to(tmp_path / "new").as_posix()
+        for f in tmp_path.rglob("new/**/*.csv")
+    }
+    assert got == {"x/a.csv", "x/sub/b.csv", "y/a.csv"}
+    assert (tmp_path / "new/y/a.csv").read_bytes() == BODIES[C]
 
 
 @pytest.mark.parametrize("line", [2, 5])

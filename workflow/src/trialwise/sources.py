@@ -4,6 +4,7 @@ import csv
 import logging
 import shutil
 from collections.abc import Iterable
+from os.path import commonpath
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -38,8 +39,7 @@ def read_sources(path: str | Path, schema: str | Path | None = None) -> pd.DataF
     ------
     InputError
         If the table cannot be read, its header is another one, a row does not
-        satisfy the schema, a path stands twice, or two files of one group have
-        the same file name.
+        satisfy the schema, or a path stands twice.
     """
     try:
         # Read as data, the header fixes the number of fields of all lines; read as
@@ -67,11 +67,7 @@ def read_sources(path: str | Path, schema: str | Path | None = None) -> pd.DataF
     sources = lines.iloc[1:].set_axis(COLUMNS, axis="columns").reset_index(drop=True)
     if schema is not None:
         _check_rows(sources, path, schema)
-    names = sources["path"].map(_base_name)
-    _refuse_repeats(sources["path"], path, "Remove one of the two rows.")
-    _refuse_repeats(
-        sources["group"] + "/" + names, path, "Put the two files into different groups."
-    )
+    _refuse_repeats(sources["path"], path)
     return sources
 
 
@@ -83,9 +79,9 @@ def get_group(
     timeout: float = 30,
     attempts: int = 3,
 ) -> None:
-    """Put every file of a group, under its base name, into one folder.
+    """Put every file of a group into one folder.
 
-    The folder appears whole or not at all. What the mirror has is copied from
+    There files have the paths that they have below the folder they share. The folder appears whole or not at all. What the mirror has is copied from
     there, the rest is downloaded, and every file is verified by its checksum. Files
     that an interrupted or failed call has downloaded are kept in the folder
     ``.{name}.part`` beside the destination, and the next call fetches the others.
@@ -113,6 +109,7 @@ def get_group(
         cannot be written.
     """
     files = sources[sources["group"] == group]
+    files = files.assign(name=_shortened(files["path"]))
     if files.empty:
         raise InputError(
             f"There is no group {group!r} of external files. "
@@ -127,7 +124,7 @@ def get_group(
     part = destination.with_name(f".{destination.name}.part")
     try:
         part.mkdir(parents=True, exist_ok=True)
-        _remove_strangers(part, files["path"].map(_base_name).tolist())
+        _remove_strangers(part, files["name"].tolist())
         lacking = [
             file
             for file in files.itertuples()
@@ -156,14 +153,14 @@ def _check_rows(sources: pd.DataFrame, path: str | Path, schema: str | Path) -> 
             )
 
 
-def _refuse_repeats(names: pd.Series, path: str | Path, remedy: str) -> None:
+def _refuse_repeats(names: pd.Series, path: str | Path) -> None:
     repeated = names.duplicated()
     if repeated.any():
         index = repeated.idxmax()
         first = (names == names[index]).idxmax()
         raise InputError(
             f"{path}, line {_line(index)}: {names[index]} stands already in line "
-            f"{_line(first)}. {remedy}"
+            f"{_line(first)}. Remove one of the two rows."
         )
 
 
@@ -171,14 +168,17 @@ def _line(index: int) -> int:
     return index + 2
 
 
-def _base_name(path: str) -> str:
-    return PurePosixPath(path).name
+def _shortened(paths: pd.Series) -> list[str]:
+    """Paths below the folder that all of them share."""
+    parents = [PurePosixPath(path).parent for path in paths]
+    shared = commonpath(parents) if parents else ""
+    return [PurePosixPath(path).relative_to(shared).as_posix() for path in paths]
 
 
 def _remove_strangers(folder: Path, names: Iterable[str]) -> None:
-    for entry in folder.iterdir():
-        if entry.name not in names:
-            entry.unlink()
+    for file in folder.rglob("*"):
+        if file.is_file() and file.relative_to(folder).as_posix() not in names:
+            file.unlink()
 
 
 def _copy(file: NamedTuple, mirror: Path, folder: Path) -> bool:
@@ -186,7 +186,9 @@ def _copy(file: NamedTuple, mirror: Path, folder: Path) -> bool:
     original = mirror / file.path
     if not original.is_file():
         return False
-    found = pooch.file_hash(shutil.copyfile(original, folder / original.name))
+    target = folder / file.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    found = pooch.file_hash(shutil.copyfile(original, target))
     if found != file.sha256:
         raise InputError(
             f"{original} has the sha256 {found}, not {file.sha256}. "
@@ -211,7 +213,7 @@ def _download(
 def _download_file(
     file: NamedTuple, folder: Path, bar: tqdm, timeout: float, attempts: int
 ) -> None:
-    name = _base_name(file.path)
+    name = file.name
     if not file.url:
         raise InputError(
             f"{file.path} has no public address. Put it at {file.path} in a folder "
