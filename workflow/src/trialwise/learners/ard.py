@@ -1,6 +1,7 @@
 """Automatic relevance determination where there are fewer rows than features."""
 
 import numpy as np
+from scipy import linalg
 from sklearn.linear_model import ARDRegression
 
 HYPERPRIOR = 2e-6
@@ -15,8 +16,8 @@ def predict_by_ard(
     """Predict what scikit-learn's ARDRegression defines, stably where n < D.
 
     With at least as many rows as features this is ARDRegression. Otherwise its
-    iteration, pruning and stop are kept, but the posterior comes from the eigenvectors
-    of the (n, n) covariance of the rewards. ARDRegression subtracts nearly equal
+    iteration, pruning and stop are kept, but the posterior comes from a factor of the
+    (n, n) covariance of the rewards. ARDRegression subtracts nearly equal
     numbers there, so that the mere order of the rows changes its predictions.
 
     Parameters
@@ -69,8 +70,14 @@ def predict_by_ard(
 def _posterior(rows, told, variance, noise):
     """Posterior mean of the coefficients, and explained shares of their variances."""
     scaled = rows * variance
-    sizes, axes = np.linalg.eigh(scaled @ rows.T)
-    spread = np.sqrt(np.maximum(sizes, 0) + noise)
-    half = (axes.T @ scaled) / spread[:, None]
-    weights = half.T @ (axes.T @ told / spread)
-    return weights, np.square(half).sum(axis=0) / variance
+    covariance = scaled @ rows.T
+    try:
+        factor = np.linalg.cholesky(covariance + noise * np.eye(len(rows)))
+        half = linalg.solve_triangular(factor, scaled, lower=True)
+        reduced = linalg.solve_triangular(factor, told, lower=True)
+    except np.linalg.LinAlgError:
+        # Equal rewards leave no noise, and centred rows no full rank.
+        sizes, axes = np.linalg.eigh(covariance)
+        root = axes / np.sqrt(np.maximum(sizes, 0) + noise)
+        half, reduced = root.T @ scaled, root.T @ told
+    return half.T @ reduced, np.square(half).sum(axis=0) / variance
