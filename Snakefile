@@ -35,5 +35,9 @@ rule all:
         demo_tables(),
 
 
+onstart:
+    print(describe_left_out(LEFT_OUT), flush=True) if LEFT_OUT else None
+
+
 onsuccess:
     show_recovery()

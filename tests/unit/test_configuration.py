@@ -8,11 +8,13 @@ from snakemake.utils import update_config
 
 from trialwise.configuration import check_schema, check_study
 from trialwise.errors import InputError
+from trialwise.models.registry import read_models
 from trialwise.sources import read_sources
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 PROTOCOLS = yaml.safe_load((ROOT / "config" / "protocols.yaml").read_text())
+MODELS = read_models(ROOT / "config" / "models.tsv")
 REMOVED = object()
 
 
@@ -25,7 +27,7 @@ def shipped(name):
 
 def check(study, sources):
     check_schema(study, SCHEMA, "configuration")
-    check_study(study, sources, PROTOCOLS, ["spose-49"])
+    check_study(study, sources, PROTOCOLS, MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,7 @@ def test_shipped_studies_pass(name, sources):
     ("key", "value", "fault", "allowed"),
     [
         ("protocols", ["fair"], "learning: no protocol 'fair'", "comparable."),
-        ("models", ["spose-66"], "learning: no model 'spose-66'", "spose-49."),
+        ("models", ["spose-66"], "learning: no model 'spose-66'", "resnet18, "),
         ("images", "simulated", "learning: simulated people are shown", "both"),
     ],
 )

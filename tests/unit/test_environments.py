@@ -67,6 +67,34 @@ def test_locked_versions_are_those_the_package_asks_for(lock, project):
         assert lock[canonicalize_name(requirement.name)] in requirement.specifier
 
 
+@pytest.fixture(scope="module")
+def models_lock():
+    lines = (ROOT / "envs" / "models.txt").read_text().splitlines()
+    return {canonicalize_name(n): v for n, _, v in (x.partition("==") for x in lines)}
+
+
+def test_conda_file_of_the_models_equals_the_locks(lock, models_lock):
+    text = (ROOT / "envs" / "models.yaml").read_text()
+    (pip,) = (x for x in yaml.safe_load(text)["dependencies"] if isinstance(x, dict))
+    known = {**lock, **models_lock}
+    for line in pip["pip"]:
+        name, _, version = line.partition("==")
+        assert known[canonicalize_name(name)] == version
+
+
+@pytest.mark.parametrize("extra", ["models", "demo", "test-models"])
+def test_extras_are_locked(extra, lock, models_lock):
+    text = (ROOT / "workflow" / "pyproject.toml").read_text()
+    asked = tomllib.loads(text)["project"]["optional-dependencies"][extra]
+    known = {**lock, **models_lock}
+    for requirement in map(Requirement, asked):
+        assert known[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_the_two_locks_are_disjoint(lock, models_lock):
+    assert not set(lock) & set(models_lock)
+
+
 def test_torch_is_nowhere(conda, lock, project):
     asked = {requirement.name for requirement in project["run"] + project["test"]}
     assert "torch" not in {*conda, *lock, *asked}

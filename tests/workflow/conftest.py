@@ -77,6 +77,12 @@ class Folder:
         study = {**yaml.safe_load(STUDY), **changes}
         (self.path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
+    def write_offline(self, **changes):
+        """The shipped offline study with other learning tasks."""
+        study = yaml.safe_load((self.root / "config" / "offline.yaml").read_text())
+        study["learning"] |= changes
+        (self.path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+
     def snakemake(self, *arguments, study="study.yaml", cores=2):
         """Run Snakemake; return the process, with all that it showed in `stdout`."""
         command = [sys.executable, "-m", "snakemake", *arguments]

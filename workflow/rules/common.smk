@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import yaml
@@ -16,6 +17,9 @@ try:
     from trialwise.configuration import check_schema, check_study
     from trialwise.digest import code_digest as code_of
     from trialwise.errors import InputError
+    from trialwise.models.availability import describe_left_out, why_unavailable
+    from trialwise.models.loaders import LIBRARIES
+    from trialwise.models.registry import read_models
     from trialwise.simulation import observers, recovery
     from trialwise.simulation.representations import representation_names
     from trialwise.sources import read_sources
@@ -27,6 +31,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 SOURCES = "resources/sources.tsv"
+MODEL_TABLE = "config/models.tsv"
 GENERATIVE = "spose-49"
 PROTOCOLS = yaml.safe_load(Path("config/protocols.yaml").read_text())
 
@@ -43,7 +48,10 @@ try:
         workflow.source_path("../schemas/protocols.schema.yaml"),
         "config/protocols.yaml",
     )
-    check_study(config, sources["group"].unique(), PROTOCOLS, [GENERATIVE])
+    MODELS = read_models(
+        MODEL_TABLE, workflow.source_path("../schemas/models.schema.yaml")
+    )
+    check_study(config, sources["group"].unique(), PROTOCOLS, MODELS)
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
@@ -54,7 +62,13 @@ SIMULATED = [name for name, entry in EXPERIMENTS.items() if "simulate" in entry]
 LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
 LEARNERS = LEARNING.get("learners", [])
 PEOPLE = LEARNING.get("simulate", {})
+LEFT_OUT = {}
 IMAGES = LEARNING.get("images", "things")
+IMAGE_FOLDERS = {
+    "edges": "<sources>/stimuli-edges",
+    "silhouettes": "<sources>/stimuli-silhouettes",
+    **config["image_sets"],
+}
 # Simulated people choose by what the protocol `comparable` would compute.
 CHOOSING = {"learner": "main", "scaling": "global"}
 
@@ -67,8 +81,8 @@ wildcard_constraints:
     protocol="|".join(PROTOCOLS),
     learner="main|sparse|pca",
     scaling="in-place|seen-scaled|raw|global",
-    model="|".join(LEARNING["models"]) or "none",
-    images="things|simulated",
+    model="|".join([*MODELS, *LEARNING["models"]]),
+    images="|".join(["things", "simulated", *IMAGE_FOLDERS]),
 
 
 def entry(wildcards):
@@ -76,9 +90,14 @@ def entry(wildcards):
     return EXPERIMENTS[wildcards.experiment]
 
 
+def select(source, *keys):
+    """Those of the keys that a configuration entry has."""
+    return {key: source[key] for key in keys if key in source}
+
+
 def chosen(source, *keys):
-    """Those keys that a configuration entry has, as the JSON a stage reads."""
-    return json.dumps({key: source[key] for key in keys if key in source})
+    """The same as the JSON a stage reads."""
+    return json.dumps(select(source, *keys))
 
 
 def comparisons_of(experiment):
@@ -190,6 +209,80 @@ def consistency_tables():
     return tables
 
 
+def decisions_of(experiment):
+    """Tables of what further models decide on the images of an experiment."""
+    if "decisions" not in experiment:
+        return []
+    images = experiment["decisions"]["images"]
+    models = available(experiment["decisions"]["models"], images)
+    return [f"<results>/decisions/{images}/{model}.csv" for model in models]
+
+
+def available(models, images):
+    """Those of the models whose features of an image set can be made here."""
+    kept = []
+    for name in models:
+        model = MODELS.get(name)
+        things = os.environ.get("TRIALWISE_THINGS")
+        reason = why_unavailable(model, images, things) if model else ""
+        if reason and not precomputed(images, name):
+            LEFT_OUT[name] = reason
+        else:
+            kept.append(name)
+    return kept
+
+
+def precomputed(images, model):
+    """The file or folder of features of a model that the user has supplied, if any."""
+    folder = config["precomputed"].get(images)
+    found = (
+        [Path(folder, f"{model}{suffix}") for suffix in ("", ".npy")] if folder else []
+    )
+    return next((str(path) for path in found if path.exists()), "")
+
+
+def image_folder(images):
+    """The folder of an image set, for an input; THINGS images come by environment."""
+    return IMAGE_FOLDERS.get(images, [])
+
+
+def feature_inputs(wildcards):
+    """What the features of a model are made from."""
+    model, images = MODELS[wildcards.model], wildcards.images
+    inputs = {"images": f"<results>/stimuli/{images}.txt"}
+    if supplied := precomputed(images, model.id):
+        names = Path(config["precomputed"][images]) / "file_names.txt"
+        return {**inputs, "precomputed": supplied, "names": str(names)}
+    if model.provider == "spose":
+        return {**inputs, "generative": "<sources>/learning-tasks"}
+    inputs["weights"] = f"<sources>/weights/{model.id}"
+    if model.base:
+        inputs["base"] = f"<results>/features/{images}/{model.base}.npy"
+    elif model.input == "image" and images in IMAGE_FOLDERS:
+        inputs["root"] = IMAGE_FOLDERS[images]
+    return inputs
+
+
+def feature_places(wildcards, inputs):
+    """The same as paths by their meaning; the key `root` says where images are."""
+    places = {key: str(value) for key, value in inputs.items() if key != "images"}
+    if wildcards.images == "things":
+        places["root"] = "things"
+    return places
+
+
+def code_of_provider(model):
+    """Modules that make the features of a model."""
+    provider = MODELS[model].provider
+    if provider == "spose":
+        return ["learners.scaling", "models.features"]
+    if provider == "glocal":
+        return ["models.alignment"]
+    text = ["models.text"] if MODELS[model].input == "object name" else []
+    loaders = ["models.extraction", "models.loaders", f"models.loaders.{provider}"]
+    return text + (loaders if provider in LIBRARIES else [])
+
+
 def choices_of(task):
     """What a job needs to read the choices of a task, and the file it reads."""
     if PEOPLE:
@@ -226,7 +319,7 @@ def penalty_files():
         return []
     return [
         f"<results>/choices/comparable/category/penalty/{model}.csv"
-        for model in LEARNING["models"]
+        for model in available(LEARNING["models"], IMAGES)
     ]
 
 
@@ -238,7 +331,7 @@ def score_files(kind):
         f"<results>/choices/{protocol}/{task}/{kind}/{model}.csv"
         for protocol in LEARNING["protocols"]
         for task in LEARNING["tasks"]
-        for model in ["baselines", *LEARNING["models"]]
+        for model in ["baselines", *available(LEARNING["models"], IMAGES)]
     ]
 
 
@@ -248,7 +341,7 @@ def curve_files():
         f"<results>/learners/{scaling}/{task}/curves/{model}.csv"
         for task in LEARNING["tasks"]
         for scaling in scalings_of(task)
-        for model in LEARNING["models"]
+        for model in available(LEARNING["models"], IMAGES)
     ]
 
 

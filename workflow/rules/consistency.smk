@@ -9,7 +9,8 @@ rule consistency:
 
 rule validate_trials:
     input:
-        lambda wildcards: raw_trials(entry(wildcards)),
+        trials=lambda wildcards: raw_trials(entry(wildcards)),
+        decisions=lambda wildcards: decisions_of(entry(wildcards)),
     output:
         "<results>/consistency/{experiment}/trials.csv",
     log:
@@ -24,9 +25,14 @@ rule validate_trials:
         runtime=10,
     params:
         code=code_of("trials"),
-        folder=lambda wildcards, input: entry(wildcards).get("folder", input),
-        settings=lambda wildcards: chosen(
-            entry(wildcards), "categories", "image_id", "conditions", "exclude"
+        folder=lambda wildcards, input: entry(wildcards).get("folder", input.trials),
+        settings=lambda wildcards, input: json.dumps(
+            {
+                **select(
+                    entry(wildcards), "categories", "image_id", "conditions", "exclude"
+                ),
+                "further": list(input.get("decisions", [])),
+            }
         ),
     shell:
         "python -m trialwise validate-trials --input {params.folder:q}"

@@ -1,26 +1,93 @@
-# Features of all images of an image set, one row per image of the manifest.
+# Weights of the registered models, and their features of all images of an image set, one
+# row per image of its manifest; decisions of ImageNet classifiers.
 
 
-rule expand_objects:
-    input:
-        sources="<sources>/learning-tasks",
-        images="<results>/stimuli/things.txt",
+localrules:
+    get_weights,
+
+
+rule get_weights:
     output:
-        "<results>/features/things/spose-49.npy",
+        directory("<sources>/weights/{model}"),
     log:
-        "<logs>/expand_objects.log",
+        "<logs>/get_weights/{model}.log",
     benchmark:
-        "<benchmarks>/expand_objects.tsv"
+        "<benchmarks>/get_weights/{model}.tsv"
     conda:
-        "../../envs/main.yaml"
+        "../../envs/models.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=1000,
+        runtime=120,
     params:
-        code=code_of("learners.scaling"),
+        code=code_of("models.weights"),
+        models=MODEL_TABLE,
+        files=lambda wildcards: [
+            MODELS[wildcards.model].url,
+            MODELS[wildcards.model].sha256,
+        ],
     shell:
-        "python -m trialwise expand-objects"
-        " --embedding {input.sources}/spose_embedding_49d_sorted.txt"
-        " --objects {input.sources}/unique_id.csv --images {input.images}"
-        " --output {output} 2>&1 | tee {log}"
+        "python -m trialwise get-weights --models {params.models}"
+        " --model {wildcards.model} --output {output} 2>&1 | tee {log}"
+
+
+rule extract_features:
+    input:
+        unpack(feature_inputs),
+    output:
+        features="<results>/features/{images}/{model}.npy",
+        sidecar="<results>/features/{images}/{model}.json",
+    log:
+        "<logs>/extract_features/{images}-{model}.log",
+    benchmark:
+        "<benchmarks>/extract_features/{images}-{model}.tsv"
+    conda:
+        "../../envs/models.yaml"
+    threads: 2
+    resources:
+        mem_mb=4000,
+        runtime=1440,
+    params:
+        code=lambda wildcards: code_of(*code_of_provider(wildcards.model)),
+        models=MODEL_TABLE,
+        row=lambda wildcards: asdict(MODELS[wildcards.model]),
+        settings=lambda wildcards, input, threads: json.dumps(
+            {"places": feature_places(wildcards, input), "threads": threads}
+        ),
+    shell:
+        "python -m trialwise extract-features --models {params.models}"
+        " --model {wildcards.model} --images {input.images}"
+        " --settings {params.settings:q} --output {output.features} 2>&1 | tee {log}"
+
+
+rule decide_categories:
+    input:
+        images="<results>/stimuli/{images}.txt",
+        root="<sources>/stimuli-{images}",
+        weights="<sources>/weights/{model}",
+        categories="<sources>/imagenet-categories",
+    output:
+        "<results>/decisions/{images}/{model}.csv",
+    log:
+        "<logs>/decide_categories/{images}-{model}.log",
+    benchmark:
+        "<benchmarks>/decide_categories/{images}-{model}.tsv"
+    conda:
+        "../../envs/models.yaml"
+    threads: 2
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        code=lambda wildcards: code_of(
+            "models.decisions", *code_of_provider(wildcards.model)
+        ),
+        models=MODEL_TABLE,
+        row=lambda wildcards: asdict(MODELS[wildcards.model]),
+        settings=lambda wildcards, threads: json.dumps({"threads": threads}),
+    shell:
+        "python -m trialwise decide-categories --models {params.models}"
+        " --model {wildcards.model} --weights {input.weights} --root {input.root}"
+        " --images {input.images}"
+        " --categories {input.categories}/imagenet_to_16_categories.csv"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"

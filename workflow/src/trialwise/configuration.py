@@ -89,6 +89,8 @@ def check_study(
     for entry in config["experiments"]:
         for key in {"networks", "texture_trained"} & set(entry):
             _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
+        for name in entry.get("decisions", {"models": []})["models"]:
+            _check_name(name, models, f"{entry['name']}: no model")
     if "learning" in config:
         _check_learning(config["learning"], protocols, models)
 

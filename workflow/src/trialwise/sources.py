@@ -81,10 +81,11 @@ def get_group(
 ) -> None:
     """Put every file of a group into one folder.
 
-    There files have the paths that they have below the folder they share. The folder appears whole or not at all. What the mirror has is copied from
-    there, the rest is downloaded, and every file is verified by its checksum. Files
-    that an interrupted or failed call has downloaded are kept in the folder
-    ``.{name}.part`` beside the destination, and the next call fetches the others.
+    There files have the paths that they have below the folder they share. The folder
+    appears whole or not at all. What the mirror has is copied from there, the rest is
+    downloaded, and every file is verified by its checksum. Files that an interrupted or
+    failed call has downloaded are kept in the folder ``.{name}.part`` beside the
+    destination, and the next call fetches the others.
 
     Parameters
     ----------

@@ -31,6 +31,7 @@ def read_trials(
     conditions: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
     paired: bool = True,
+    further: Sequence[str | Path] = (),
 ) -> pd.DataFrame:
     """Read and validate the trial tables of one experiment.
 
@@ -52,6 +53,8 @@ def read_trials(
         Observers to leave out.
     paired : bool
         Require that all observers saw the same images, each once.
+    further : sequence of path
+        CSV files of further observers.
 
     Returns
     -------
@@ -69,7 +72,8 @@ def read_trials(
     files = sorted(Path(folder).glob("*.csv"))
     if not files:
         raise InputError(f"{folder}: no CSV file. Put one trial table or more there.")
-    table = pd.concat([read_table(file, COLUMNS) for file in files], ignore_index=True)
+    tables = [read_table(file, COLUMNS) for file in [*files, *further]]
+    table = pd.concat(tables, ignore_index=True)
     _check_values(table, categories)
     if conditions is not None:
         wanted = set(conditions)

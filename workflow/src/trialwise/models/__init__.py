@@ -1,0 +1,1 @@
+"""Representations of images and object names by pretrained models."""

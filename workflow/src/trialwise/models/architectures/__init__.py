@@ -1,0 +1,1 @@
+"""Architectures that no library of the main environment has."""

@@ -1,0 +1,395 @@
+"""Feature files: one row per image, and beside it a sidecar that says what they are."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from trialwise.errors import InputError
+from trialwise.files import whole
+from trialwise.models.registry import Model
+from trialwise.stimuli import manifest_sha256
+
+BLOCK = 1024
+SAMPLE = 64
+# Far below what separates two trainings of a network, far above what separates two
+# devices, and above the rounding of half precision.
+TOLERANCE = 1e-3
+# Two rows may share weights where one of these differs, such as the activation.
+RECIPE = ("name", "weights", "layer", "pooling", "preprocessing")
+LIBRARIES = (
+    *("trialwise", "numpy", "pillow", "torch", "torchvision"),
+    *("timm", "open_clip_torch", "transformers", "dreamsim", "fasttext-community"),
+)
+
+
+def describe_features(
+    model: Model,
+    images: Sequence[str],
+    weights: Mapping[str, str],
+    **more: Any,
+) -> dict[str, Any]:
+    """Facts about the features of an image set, as their sidecar holds them.
+
+    Parameters
+    ----------
+    model : Model
+    images : sequence of str
+        The manifest.
+    weights : mapping of str to str
+        The sha256 of each file the features were made from, by name.
+    **more
+        Further facts.
+
+    Returns
+    -------
+    dict
+        Values as JSON gives them back.
+    """
+    preparation = ("resize", "crop", "interpolation", "normalisation")
+    facts = {
+        "model": model.id,
+        "provider": model.provider,
+        "name": model.name,
+        "weights": dict(weights),
+        "preprocessing": {field: getattr(model, field) for field in preparation},
+        "layer": model.layer,
+        "pooling": model.pooling,
+        "dimension": model.dimension,
+        "images": len(images),
+        "manifest_sha256": manifest_sha256(images),
+        "versions": _versions(),
+        **more,
+    }
+    return json.loads(json.dumps(facts))
+
+
+def write_features(
+    blocks: Iterable[np.ndarray],
+    facts: Mapping[str, Any],
+    images: Sequence[str],
+    output: str | Path,
+) -> None:
+    """Write features that need no resuming, block by block, with their sidecar.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray, shape (n, dimension)
+        Rows in the order of `images`.
+    facts : mapping
+        As `describe_features` returns it.
+    images : sequence of str
+    output : path
+        The ``.npy`` file; the sidecar bears its name with ``.json``.
+
+    Raises
+    ------
+    InputError
+        If the rows are not those of the facts, or hold values that are not finite.
+    """
+    shape = (facts["images"], facts["dimension"])
+    row = 0
+    with whole(output) as temporary:
+        with temporary.open("wb") as file:
+            _write_header(file, shape)
+            for block in blocks:
+                check_rows(block, facts["dimension"], images[row : row + len(block)])
+                file.write(_bytes(block))
+                row += len(block)
+        if row != len(images):
+            raise InputError(
+                f"There are features of {row} images, but {len(images)} in the list. "
+                "Supply one row per image."
+            )
+        _write_sidecar(facts, output)
+
+
+class PartialFeatures:
+    """Features on their way to a file, kept if the process ends before they are whole.
+
+    They lie in the folder ``.{name}.part`` beside the output. Rows are written to it
+    in order; `save` makes those written so far survive a crash, and the next process
+    with the same facts goes on after them.
+
+    Parameters
+    ----------
+    output : path
+    facts : mapping
+        As `describe_features` returns it.
+
+    Attributes
+    ----------
+    finished : int
+        Number of rows that are there.
+
+    Raises
+    ------
+    InputError
+        If rows are there that were made from other images or weights, or in another
+        way, or the disk lacks the space for all.
+    """
+
+    def __init__(self, output: str | Path, facts: Mapping[str, Any]) -> None:
+        self.output = Path(output)
+        self.facts = facts
+        self.folder = self.output.with_name(f".{self.output.name}.part")
+        self._record = self.folder / "finished"
+        if not self._record.is_file():
+            self._begin()
+        self._refuse_others()
+        self.finished = self._saved = int(self._record.read_text())
+        self._file = (self.folder / "features.npy").open("r+b")
+        np.lib.format.read_magic(self._file)
+        np.lib.format.read_array_header_1_0(self._file)
+        row_size = 4 * facts["dimension"]
+        self._file.seek(self._file.tell() + self.finished * row_size)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self._file.closed:
+            self.save()
+            self._file.close()
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add the features of the next images."""
+        self._file.write(_bytes(rows))
+        self.finished += len(rows)
+
+    def save(self) -> None:
+        """Record the rows as finished once they are on the disk."""
+        if self.finished > self._saved:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._write_record()
+
+    def finish(self) -> None:
+        """Move the features, now whole, to the output, and write the sidecar."""
+        self.save()
+        self._file.close()
+        _write_sidecar(self.facts, self.output)
+        (self.folder / "features.npy").replace(self.output)
+        shutil.rmtree(self.folder)
+
+    def _begin(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        shape = (self.facts["images"], self.facts["dimension"])
+        try:
+            with (self.folder / "features.npy").open("wb") as file:
+                _write_header(file, shape)
+                _reserve(file.fileno(), file.tell() + 4 * shape[0] * shape[1])
+        except OSError as error:
+            raise InputError(
+                f"{self.output} needs {4e-9 * shape[0] * shape[1]:.2g} GB of space "
+                f"({error.strerror}). Free it, or put the results elsewhere."
+            ) from error
+        _write_durably(self.folder / "facts.json", json.dumps(self.facts))
+        self.finished = 0
+        self._write_record()
+
+    def _write_record(self) -> None:
+        _write_durably(self._record, str(self.finished))
+        self._saved = self.finished
+
+    def _refuse_others(self) -> None:
+        facts = json.loads((self.folder / "facts.json").read_text())
+        for key, value in self.facts.items():
+            if facts.get(key) != value:
+                raise InputError(
+                    f"{self.folder} holds unfinished features of "
+                    f"{facts['model']} with {key} {facts.get(key)!r}, not {value!r}. "
+                    "Restore what was changed to go on with them, or delete that "
+                    "folder to begin anew."
+                )
+
+
+def check_rows(rows: np.ndarray, dimension: int, images: Sequence[str]) -> None:
+    """Refuse features of another length than registered, and such as are not finite.
+
+    Raises
+    ------
+    InputError
+        Naming the first image in question.
+    """
+    if rows.ndim != 2 or rows.shape[1] != dimension:
+        raise InputError(
+            f"Image {images[0]}: the features have the shape {rows.shape[1:]}, "
+            f"but {dimension} are registered. Correct layer, pooling or dimension "
+            "in the model's row."
+        )
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        column = int(np.argmin(np.isfinite(rows[row])))
+        raise InputError(
+            f"Image {images[row]}: feature {column} is {rows[row, column]}. "
+            "Check the weights and the image; no such features are written."
+        )
+
+
+def read_sidecar(path: str | Path) -> dict[str, Any]:
+    """Read the facts about a feature file.
+
+    Raises
+    ------
+    InputError
+        If there is no sidecar beside it, or it cannot be read.
+    """
+    sidecar = Path(path).with_suffix(".json")
+    try:
+        return json.loads(sidecar.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{sidecar} cannot be read: {error}. Extract the features again."
+        ) from error
+
+
+def find_identical(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
+    """Find feature files that are the same up to rounding.
+
+    Parameters
+    ----------
+    files : sequence of path
+        Features of the same images, one file per model.
+
+    Returns
+    -------
+    list of (Path, Path)
+        Every pair of the same shape whose largest difference is below `TOLERANCE`
+        times the root mean square of their values.
+
+    Notes
+    -----
+    Five self-supervised networks of Demircan et al. (2024) are in truth two, because
+    a cache gave several models the same weights.
+    """
+    by_shape: dict[tuple[int, ...], list[tuple[Path, np.ndarray]]] = {}
+    for file in map(Path, files):
+        features = np.load(file, mmap_mode="r")
+        by_shape.setdefault(features.shape, []).append((file, _sample(features)))
+    return [
+        (first, second)
+        for alike in by_shape.values()
+        for i, (second, second_sample) in enumerate(alike)
+        for first, first_sample in alike[:i]
+        if _agree(first_sample, second_sample) and _agree_throughout(first, second)
+    ]
+
+
+def find_same_weights(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
+    """Find feature files of different models that were made from the same weights.
+
+    Parameters
+    ----------
+    files : sequence of path
+        Feature files with sidecars.
+
+    Returns
+    -------
+    list of (Path, Path)
+        Every pair whose architecture, weights, layer, pooling and preprocessing are
+        the same.
+    """
+    made: dict[str, list[Path]] = {}
+    for file in map(Path, files):
+        facts = read_sidecar(file)
+        if facts["weights"]:
+            # Weight files count by their content, since copies bear other names.
+            facts["weights"] = sorted(facts["weights"].values())
+            recipe = json.dumps([facts[key] for key in RECIPE])
+            made.setdefault(recipe, []).append(file)
+    return [
+        (first, second)
+        for same in made.values()
+        for i, second in enumerate(same)
+        for first in same[:i]
+    ]
+
+
+def refuse_twins(files: Sequence[str | Path]) -> None:
+    """Refuse two models with identical features or weights.
+
+    Raises
+    ------
+    InputError
+        Naming the first two.
+    """
+    for what, pairs in (
+        ("weights", find_same_weights(files)),
+        ("features", find_identical(files)),
+    ):
+        for first, second in pairs:
+            raise InputError(
+                f"{first} and {second} have the same {what}, so one of the two models "
+                "is not what its row says. Check where their weights come from, then "
+                "delete and extract the wrong one again."
+            )
+
+
+def blocks_of(features: np.ndarray) -> Iterable[np.ndarray]:
+    """Consecutive rows of a matrix, so many at a time that memory stays small."""
+    for start in range(0, len(features), BLOCK):
+        yield np.asarray(features[start : start + BLOCK])
+
+
+def _sample(features: np.ndarray) -> np.ndarray:
+    rows = np.unique(np.linspace(0, len(features) - 1, SAMPLE).astype(int))
+    return np.asarray(features[rows], dtype=np.float64)
+
+
+def _agree(first: np.ndarray, second: np.ndarray) -> bool:
+    scale = np.sqrt(np.mean(np.square(first, dtype=np.float64)))
+    return bool(np.max(np.abs(first - second)) <= TOLERANCE * scale)
+
+
+def _agree_throughout(first: Path, second: Path) -> bool:
+    pair = (np.load(file, mmap_mode="r") for file in (first, second))
+    return all(_agree(a, b) for a, b in zip(*map(blocks_of, pair), strict=True))
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _write_header(file: Any, shape: tuple[int, int]) -> None:
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
+
+
+def _bytes(rows: np.ndarray) -> memoryview:
+    return memoryview(np.ascontiguousarray(rows, dtype="<f4")).cast("B")
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    new = path.with_suffix(".new")
+    with new.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _write_sidecar(facts: Mapping[str, Any], output: str | Path) -> None:
+    with whole(Path(output).with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(facts, indent=2) + "\n")
