@@ -14,8 +14,8 @@ from trialwise.models.features import (
     describe_features,
     find_identical,
     find_same_weights,
+    find_twins,
     read_sidecar,
-    refuse_twins,
     write_features,
 )
 from trialwise.models.registry import COLUMNS, Model
@@ -174,8 +174,19 @@ def test_same_features_are_found_in_spite_of_rounding(tmp_path, features):
     with pytest.raises(
         InputError, match=r"swav\.npy and .*pirl\.npy have the same fea"
     ):
-        refuse_twins([swav, other, pirl])
-    refuse_twins([swav, other, tail])
+        find_twins([swav, other, pirl])
+    assert find_twins([swav, other, tail]).empty
+
+
+def test_twins_made_elsewhere_are_told_and_not_refused(tmp_path, features):
+    swav = write(tmp_path, "swav", features, {"a.npy": "1"})
+    pirl = tmp_path / "pirl.npy"
+    found = describe_features(model(id="pirl"), IMAGES, {"b.npy": "2"}, warnings=[])
+    write_features([features], found, IMAGES, pirl)
+    twins = find_twins([swav, pirl])
+    assert twins.to_dict("records") == [
+        {"first": "swav", "second": "pirl", "same": "features"}
+    ]
 
 
 def test_same_weights_are_found_under_another_file_name(tmp_path, features):
@@ -185,7 +196,7 @@ def test_same_weights_are_found_under_another_file_name(tmp_path, features):
     text = write(tmp_path, "text", 3 * features, {"text.bin": "2a"})
     assert find_same_weights([simclr, layer, text, swav]) == [(simclr, swav)]
     with pytest.raises(InputError, match="have the same weights"):
-        refuse_twins([simclr, layer, text, swav])
+        find_twins([simclr, layer, text, swav])
 
 
 def test_file_permissions_follow_the_umask(output, features):

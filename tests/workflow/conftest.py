@@ -77,9 +77,9 @@ class Folder:
         study = {**yaml.safe_load(STUDY), **changes}
         (self.path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
-    def write_offline(self, **changes):
-        """The shipped offline study with other learning tasks."""
-        study = yaml.safe_load((self.root / "config" / "offline.yaml").read_text())
+    def write_shipped(self, name, **changes):
+        """A shipped study with other learning tasks."""
+        study = yaml.safe_load((self.root / "config" / name).read_text())
         study["learning"] |= changes
         (self.path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 

@@ -32,6 +32,7 @@ LEARNING_PLAN = {
     "validate_choices": 2,
     "fit_people": 1,
     "extract_features": 1,
+    "find_twins": 1,
     "run_learners": 8,
     "trace_learning": 8,
     "gather_curves": 1,
@@ -43,7 +44,7 @@ LEARNING_PLAN = {
     "describe_protocols": 1,
     "compare_with_published": 1,
     "learning": 1,
-    "total": 49,
+    "total": 50,
 }
 
 
@@ -83,7 +84,8 @@ def test_small_study_finds_the_representation_people_learned_from(first_run):
 
 
 def test_plan_of_the_demo(folder):
-    assert folder.plan("demo", study="config/demo.yaml") == {
+    folder.write_shipped("demo.yaml", models=["source", "decoy-1", "decoy-2"])
+    assert folder.plan("demo") == {
         "simulate_observers": 1,
         "validate_trials": 1,
         "compare_observers": 1,
@@ -99,6 +101,16 @@ def test_plan_of_the_demo(folder):
         "demo": 1,
         "total": 26,
     }
+
+
+def test_model_whose_packages_are_missing_is_left_out(folder):
+    missing = "import sys; sys.modules.update(timm=None)\n"
+    (folder.path / "sitecustomize.py").write_text(missing)
+    folder.variables["PYTHONPATH"] = str(folder.path)
+    folder.write_shipped("demo.yaml", models=["source", "efficientnet-lite0"])
+    shown = folder.snakemake("--dry-run", "demo").stdout
+    assert "features/simulated/efficientnet-lite0.npy" not in shown
+    assert "scores/source.csv" in shown
 
 
 def test_full_plan(folder):
@@ -118,7 +130,7 @@ def test_plan_of_the_learning_tasks(folder, profile):
     if profile:
         path = folder.root / "workflow" / "profiles" / profile
         given, cores = ["learning", "--workflow-profile", path], None
-    folder.write_offline(models=["spose-49"])
+    folder.write_shipped("offline.yaml", models=["spose-49"])
     assert folder.plan(*given, cores=cores) == LEARNING_PLAN
 
 

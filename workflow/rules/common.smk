@@ -19,7 +19,7 @@ try:
     from trialwise.errors import InputError
     from trialwise.models.availability import describe_left_out, why_unavailable
     from trialwise.models.loaders import LIBRARIES
-    from trialwise.models.registry import read_models
+    from trialwise.models.registry import UNTRAINED, read_models
     from trialwise.simulation import observers, recovery
     from trialwise.simulation.representations import representation_names
     from trialwise.sources import read_sources
@@ -67,6 +67,7 @@ IMAGES = LEARNING.get("images", "things")
 IMAGE_FOLDERS = {
     "edges": "<sources>/stimuli-edges",
     "silhouettes": "<sources>/stimuli-silhouettes",
+    "simulated": "<results>/stimuli/simulated",
     **config["image_sets"],
 }
 # Simulated people choose by what the protocol `comparable` would compute.
@@ -82,7 +83,7 @@ wildcard_constraints:
     learner="main|sparse|pca",
     scaling="in-place|seen-scaled|raw|global",
     model="|".join([*MODELS, *LEARNING["models"]]),
-    images="|".join(["things", "simulated", *IMAGE_FOLDERS]),
+    images="|".join(["things", *IMAGE_FOLDERS]),
 
 
 def entry(wildcards):
@@ -255,7 +256,8 @@ def feature_inputs(wildcards):
         return {**inputs, "precomputed": supplied, "names": str(names)}
     if model.provider == "spose":
         return {**inputs, "generative": "<sources>/learning-tasks"}
-    inputs["weights"] = f"<sources>/weights/{model.id}"
+    if model.weights != UNTRAINED:
+        inputs["weights"] = f"<sources>/weights/{model.id}"
     if model.base:
         inputs["base"] = f"<results>/features/{images}/{model.base}.npy"
     elif model.input == "image" and images in IMAGE_FOLDERS:
@@ -354,6 +356,8 @@ def learning_tables():
     tables += [
         f"<results>/choices/people/{task}-by-trial.csv" for task in LEARNING["tasks"]
     ]
+    if not PEOPLE:
+        tables.append(f"<results>/features/{IMAGES}/twins.csv")
     if penalty_files():
         tables.append("<results>/choices/penalty.csv")
     if describes_protocols():

@@ -41,6 +41,8 @@ rule extract_features:
         "<logs>/extract_features/{images}-{model}.log",
     benchmark:
         "<benchmarks>/extract_features/{images}-{model}.tsv"
+    wildcard_constraints:
+        model="|".join(MODELS),
     conda:
         "../../envs/models.yaml"
     threads: 2
@@ -58,6 +60,31 @@ rule extract_features:
         "python -m trialwise extract-features --models {params.models}"
         " --model {wildcards.model} --images {input.images}"
         " --settings {params.settings:q} --output {output.features} 2>&1 | tee {log}"
+
+
+rule find_twins:
+    input:
+        lambda wildcards: [
+            f"<results>/features/{wildcards.images}/{model}.npy"
+            for model in available(LEARNING["models"], wildcards.images)
+        ],
+    output:
+        "<results>/features/{images}/twins.csv",
+    log:
+        "<logs>/find_twins/{images}.log",
+    benchmark:
+        "<benchmarks>/find_twins/{images}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        code=code_of("models.features"),
+    shell:
+        "python -m trialwise find-twins --input {input} --output {output}"
+        " 2>&1 | tee {log}"
 
 
 rule decide_categories:

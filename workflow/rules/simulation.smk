@@ -83,6 +83,7 @@ rule simulate_people:
             name=representation_names(PEOPLE.get("decoys", 0)),
         ),
         images="<results>/stimuli/simulated.txt",
+        latent="<results>/stimuli/simulated.npy",
         category="<results>/choices/simulated/category.csv",
         reward="<results>/choices/simulated/reward.csv",
     log:
@@ -100,8 +101,32 @@ rule simulate_people:
         settings=json.dumps({**PEOPLE, **CHOOSING, "seed": config["seed"]}),
     shell:
         "python -m trialwise simulate-people --settings {params.settings:q}"
-        " --images {output.images} --category {output.category}"
-        " --reward {output.reward} --output {output.features} 2>&1 | tee {log}"
+        " --images {output.images} --latent {output.latent}"
+        " --category {output.category} --reward {output.reward}"
+        " --output {output.features} 2>&1 | tee {log}"
+
+
+rule render_images:
+    input:
+        images="<results>/stimuli/simulated.txt",
+        latent="<results>/stimuli/simulated.npy",
+    output:
+        directory("<results>/stimuli/simulated"),
+    log:
+        "<logs>/render_images.log",
+    benchmark:
+        "<benchmarks>/render_images.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        code=code_of("simulation.rendering"),
+    shell:
+        "python -m trialwise render-images --images {input.images}"
+        " --latent {input.latent} --output {output} 2>&1 | tee {log}"
 
 
 rule measure_people_recovery:

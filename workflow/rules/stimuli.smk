@@ -30,7 +30,7 @@ rule list_images:
     benchmark:
         "<benchmarks>/list_images/{images}.tsv"
     wildcard_constraints:
-        images="|".join(IMAGE_FOLDERS),
+        images="|".join(sorted({*IMAGE_FOLDERS} - {"simulated"})),
     conda:
         "../../envs/main.yaml"
     threads: 1

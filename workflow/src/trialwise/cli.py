@@ -73,14 +73,22 @@ def _parser():
     stage(measure_recovery, "groups", "output", settings=settings)
     stage(measure_interval_coverage, "output", settings=settings)
     stage(
-        simulate_people, "images", "category", "reward", output=many, settings=settings
+        simulate_people,
+        "images",
+        "latent",
+        "category",
+        "reward",
+        output=many,
+        settings=settings,
     )
+    stage(render_images, "images", "latent", "output")
     stage(measure_people_recovery, "scores", "fits", "output", settings=settings)
     stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
     stage(fit_people, "category", "reward", "output")
     stage(list_images, "root", "output")
     stage(get_weights, "models", "model", "output")
     stage(extract_features, "models", "model", "images", "output", settings=settings)
+    stage(find_twins, "output", input=many)
     stage(
         decide_categories,
         "models",
@@ -371,6 +379,7 @@ def simulate_people(options):
     from trialwise.files import whole, write_table
     from trialwise.simulation.participants import simulate_people
     from trialwise.simulation.representations import simulate_representations
+    from trialwise.stimuli import write_manifest
 
     given = options.settings
     world_seed, *task_seeds = np.random.SeedSequence(given["seed"]).spawn(3)
@@ -380,11 +389,11 @@ def simulate_people(options):
         given["decoys"],
         np.random.default_rng(world_seed),
     )
-    with whole(options.images) as temporary:
-        temporary.write_text("\n".join(world.images) + "\n")
-    for features, path in zip(world.features.values(), options.output, strict=True):
+    write_manifest(world.images, options.images)
+    matrices = [world.latent, *world.features.values()]
+    for matrix, path in zip(matrices, [options.latent, *options.output], strict=True):
         with whole(path) as temporary:
-            np.save(temporary, features.astype(np.float32))
+            np.save(temporary, matrix.astype(np.float32))
     paths = {"category": options.category, "reward": options.reward}
     for (task, path), seed in zip(paths.items(), task_seeds, strict=True):
         trials = simulate_people(
@@ -398,6 +407,18 @@ def simulate_people(options):
             np.random.default_rng(seed),
         )
         write_table(trials, path)
+
+
+def render_images(options):
+    """Draw the images of a simulated world."""
+    import numpy as np
+
+    from trialwise.files import whole_folder
+    from trialwise.simulation.rendering import write_images
+    from trialwise.stimuli import read_manifest
+
+    with whole_folder(options.output) as folder:
+        write_images(folder, read_manifest(options.images), np.load(options.latent))
 
 
 def measure_people_recovery(options):
@@ -477,6 +498,17 @@ def extract_features(options):
         places,
         options.settings["threads"],
     )
+
+
+def find_twins(options):
+    """Refuse two models with identical features or weights."""
+    from trialwise.files import write_table
+    from trialwise.models.features import find_twins
+
+    twins = find_twins(options.input)
+    for pair in twins.itertuples():
+        print(f"warning: {pair.first} and {pair.second} have the same {pair.same}.")
+    write_table(twins, options.output)
 
 
 def decide_categories(options):

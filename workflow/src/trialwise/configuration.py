@@ -105,7 +105,7 @@ def _check_learning(
             "Needed: both `images: simulated` and `simulate`, or neither."
         )
     if simulated:
-        models = representation_names(learning["simulate"]["decoys"])
+        models = [*representation_names(learning["simulate"]["decoys"]), *models]
     for name in learning["protocols"]:
         _check_name(name, protocols, "learning: no protocol")
     for name in learning["models"]:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from trialwise.errors import InputError
 from trialwise.files import whole
 from trialwise.models.registry import Model
 from trialwise.stimuli import manifest_sha256
 
+# What the sidecar of features that were made elsewhere has besides.
+WARNINGS = "warnings"
 BLOCK = 1024
 SAMPLE = 64
 # Far below what separates two trainings of a network, far above what separates two
@@ -313,24 +316,40 @@ def find_same_weights(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
     ]
 
 
-def refuse_twins(files: Sequence[str | Path]) -> None:
-    """Refuse two models with identical features or weights.
+def find_twins(files: Sequence[str | Path]) -> pd.DataFrame:
+    """Find pairs of models with identical features or weights.
+
+    Parameters
+    ----------
+    files : sequence of path
+        Feature files with sidecars, of the same images.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``first, second, same``: two models, and ``weights`` or ``features``. Only
+        features that were made elsewhere can be in it.
 
     Raises
     ------
     InputError
-        Naming the first two.
+        If features of both models of a pair were made here: one of the two models is
+        not what its row says.
     """
-    for what, pairs in (
+    rows = []
+    for same, pairs in (
         ("weights", find_same_weights(files)),
         ("features", find_identical(files)),
     ):
         for first, second in pairs:
-            raise InputError(
-                f"{first} and {second} have the same {what}, so one of the two models "
-                "is not what its row says. Check where their weights come from, then "
-                "delete and extract the wrong one again."
-            )
+            if not any(WARNINGS in read_sidecar(path) for path in (first, second)):
+                raise InputError(
+                    f"{first} and {second} have the same {same}, so one of the two "
+                    "models is not what its row says. Check where their weights come "
+                    "from, then delete and extract the wrong one again."
+                )
+            rows.append({"first": first.stem, "second": second.stem, "same": same})
+    return pd.DataFrame(rows, columns=["first", "second", "same"])
 
 
 def blocks_of(features: np.ndarray) -> Iterable[np.ndarray]:

@@ -10,6 +10,7 @@ import pooch
 
 from trialwise.errors import InputError
 from trialwise.models.features import (
+    WARNINGS,
     blocks_of,
     describe_features,
     find_identical,
@@ -74,7 +75,7 @@ def import_features(
         model,
         images,
         {part.name: pooch.file_hash(part) for part in [*parts, Path(names)]},
-        warnings=warnings,
+        **{WARNINGS: warnings},
     )
     write_features(features.take(rows), facts, images, output)
     return warnings

@@ -10,8 +10,10 @@ from trialwise.errors import InputError
 from trialwise.learners.scaling import expand_objects
 from trialwise.models import alignment, precomputed, text
 from trialwise.models.features import blocks_of, describe_features, write_features
-from trialwise.models.registry import Model
+from trialwise.models.registry import UNTRAINED, Model
 from trialwise.models.weights import read_record
+
+SEED = 0
 
 
 def make_features(
@@ -51,6 +53,9 @@ def make_features(
     if model.provider == "spose":
         _write_generative(model, images, output, Path(places["generative"]))
         return
+    if model.weights == UNTRAINED:
+        _extract(model, None, images, output, places.get("root"), {}, n_workers)
+        return
     weights = Path(places["weights"])
     checksums = read_record(weights.with_name(f"{weights.name}.sha256"))
     if model.provider == "glocal":
@@ -76,6 +81,8 @@ def _write_generative(model, images, output, folder):
 
 
 def _extract(model, weights, images, output, root, checksums, n_workers):
+    import torch
+
     from trialwise.models.extraction import extract_features
     from trialwise.models.loaders import load
     from trialwise.stimuli import check_present, explain_missing_things
@@ -83,6 +90,7 @@ def _extract(model, weights, images, output, root, checksums, n_workers):
     if root is None:
         raise InputError(explain_missing_things(None, images, [model.id]))
     check_present(root, images)
+    torch.manual_seed(SEED)
     extract_features(
         model,
         load(model, weights),

@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 
 from trialwise.errors import InputError
 
+# Weights of a network as its library draws them.
+UNTRAINED = "random"
+
 
 @dataclass(frozen=True)
 class Model:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trialwise.simulation.rendering import image_names
+
 SOURCE = "source"
 N_DIMENSIONS = 3
 
@@ -15,16 +17,23 @@ class Representations:
     Attributes
     ----------
     images : list of str, length n
-    loadings : ndarray, shape (n, 3)
-        What the tasks are about, one dimension per participant.
+        Names that say what the images show.
+    latent : ndarray, shape (n, D)
+        All that the images are made from; the first three columns, from 0 to 2, are
+        what the tasks are about, one dimension per participant.
     features : dict of str to ndarray, shape (n, D)
-        ``source`` holds the loadings among other dimensions, rotated;
-        ``decoy-1, decoy-2, ...`` hold them under more and more noise.
+        ``source`` is `latent`, rotated; ``decoy-1, decoy-2, ...`` hold it under more
+        and more noise.
     """
 
     images: list
-    loadings: np.ndarray
+    latent: np.ndarray
     features: dict
+
+    @property
+    def loadings(self):
+        """What the tasks are about, shape (n, 3)."""
+        return self.latent[:, :N_DIMENSIONS]
 
 
 def representation_names(n_decoys):
@@ -48,8 +57,7 @@ def simulate_representations(n_images, n_features, n_decoys, rng):
         noise = 2.0 ** (rank - 1) if rank else 0
         noisy = latent + noise * rng.normal(size=latent.shape)
         features[name] = noisy @ _rotation(n_features, rng)
-    images = [f"stimuli/object{i:04d}/object{i:04d}_01.jpg" for i in range(n_images)]
-    return Representations(images, loadings, features)
+    return Representations(image_names(loadings), latent, features)
 
 
 def _rotation(n, rng):
