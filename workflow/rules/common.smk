@@ -256,7 +256,7 @@ def feature_inputs(wildcards):
         return {**inputs, "precomputed": supplied, "names": str(names)}
     if model.provider == "spose":
         return {**inputs, "generative": "<sources>/learning-tasks"}
-    if model.weights != UNTRAINED:
+    if model.provider != "embedding-api" and model.weights != UNTRAINED:
         inputs["weights"] = f"<sources>/weights/{model.id}"
     if model.base:
         inputs["base"] = f"<results>/features/{images}/{model.base}.npy"
@@ -270,7 +270,17 @@ def feature_places(wildcards, inputs):
     places = {key: str(value) for key, value in inputs.items() if key != "images"}
     if wildcards.images == "things":
         places["root"] = "things"
+    # Answers of a service stand where the weights of other models do.
+    places.setdefault("weights", f"{config['sources']}/answers/{wildcards.model}")
     return places
+
+
+def recipe_of(model):
+    """The fields of a model that its features depend on, and no remarks."""
+    fields = asdict(MODELS[model])
+    remarks = {"set", "parameters_published", "training_images", "type", "aligned_by"}
+    remarks |= {"table_name", "figure_name", "note"}
+    return {key: value for key, value in fields.items() if key not in remarks}
 
 
 def code_of_provider(model):

@@ -52,7 +52,7 @@ rule extract_features:
     params:
         code=lambda wildcards: code_of(*code_of_provider(wildcards.model)),
         models=MODEL_TABLE,
-        row=lambda wildcards: asdict(MODELS[wildcards.model]),
+        recipe=lambda wildcards: recipe_of(wildcards.model),
         settings=lambda wildcards, input, threads: json.dumps(
             {"places": feature_places(wildcards, input), "threads": threads}
         ),
@@ -110,7 +110,7 @@ rule decide_categories:
             "models.decisions", *code_of_provider(wildcards.model)
         ),
         models=MODEL_TABLE,
-        row=lambda wildcards: asdict(MODELS[wildcards.model]),
+        recipe=lambda wildcards: recipe_of(wildcards.model),
         settings=lambda wildcards, threads: json.dumps({"threads": threads}),
     shell:
         "python -m trialwise decide-categories --models {params.models}"
