@@ -23,14 +23,22 @@ include: "workflow/rules/consistency.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/learners.smk"
 include: "workflow/rules/choices.smk"
+include: "workflow/rules/representations.smk"
 include: "workflow/rules/summary.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/factors.smk"
+include: "workflow/rules/learning_figures.smk"
 
 
 rule all:
     default_target: True
     input:
         consistency_tables(),
+        consistency_figures(),
         learning_tables(),
+        representation_tables(),
+        factor_tables(),
+        learning_figures(),
         reproduction_tables(),
         demo_tables(),
 

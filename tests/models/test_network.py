@@ -7,7 +7,8 @@ from torch import nn
 from torchvision.models.feature_extraction import create_feature_extractor
 
 from trialwise.errors import InputError
-from trialwise.models.network import POOLINGS, Network
+from trialwise.models.network import Network
+from trialwise.models.pooling import POOLINGS
 
 
 @pytest.fixture(autouse=True)

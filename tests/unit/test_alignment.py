@@ -1,17 +1,23 @@
 """gLocal transforms: the three public ones and faults in them."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from pooch import file_hash
 
 from trialwise.errors import InputError
 from trialwise.models.alignment import (
     align_features,
     read_transform,
-    refuse_identical_transforms,
 )
-from trialwise.models.features import describe_features, read_sidecar, write_features
+from trialwise.models.features import (
+    describe_features,
+    find_twins,
+    read_sidecar,
+    write_features,
+)
 
 IMAGES = [f"object{i}/image.jpg" for i in range(7)]
 
@@ -67,15 +73,22 @@ def test_transform_without_bias_adds_nothing(tmp_path, models, base, features):
     np.testing.assert_array_equal(aligned, features / 2)
 
 
-def test_the_public_transforms_that_are_the_same_are_noticed(transforms):
+def test_the_public_transforms_that_are_the_same_are_noticed(
+    tmp_path, models, transforms
+):
     assert len(transforms) == 3
-    with pytest.raises(InputError, match="are the same") as error:
-        refuse_identical_transforms(transforms)
-    assert "dino-vit-base-p16" in str(error.value)
-    assert "dinov2-vit-base-p14" in str(error.value)
-    refuse_identical_transforms(
-        {name: transforms[name] for name in ("resnet18", "dinov2-vit-base-p14")}
-    )
+    row = models["glocal-dinov2-vit-base-p14"]
+    files = {}
+    for name, path in transforms.items():
+        model = replace(row, id=name, name=f"{name}/norm")
+        facts = describe_features(model, IMAGES, {path.name: file_hash(path)})
+        rows = np.random.default_rng(len(files)).normal(size=(7, 768))
+        files[name] = tmp_path / f"{name}.npy"
+        write_features([rows.astype(np.float32)], facts, IMAGES, files[name])
+    dino, dinov2 = files["dino-vit-base-p16"], files["dinov2-vit-base-p14"]
+    with pytest.raises(InputError, match="have the same weights"):
+        find_twins([dino, dinov2])
+    assert find_twins([files["resnet18"], dinov2]).empty
 
 
 def test_transform_of_another_network_is_refused(tmp_path, models, base, transforms):

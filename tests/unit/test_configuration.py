@@ -126,7 +126,7 @@ def test_what_is_left_out_gets_its_default(sources):
             ("experiments", 0, "folder"),
             "trials",
             "choose one source of trials in experiments[0].",
-            "trials, folder, simulate.",
+            "trials, folder, simulate, shapes.",
         ),
     ],
 )
@@ -142,7 +142,7 @@ def test_key_that_does_not_belong(refusal, path, value, fault, allowed):
         (("groups",), "Needed: groups, comparisons, experiments."),
         (("comparisons", 0, "second"), "Needed: first, second."),
         (("experiments", 0, "name"), "Needed: name."),
-        (("experiments", 0, "trials"), "Allowed: trials, folder, simulate."),
+        (("experiments", 0, "trials"), "Allowed: trials, folder, simulate, shapes."),
         (("noise_experiments", 0, "level"), "Needed: name, trials, level."),
     ],
 )
@@ -161,7 +161,7 @@ def test_key_that_is_missing(refusal, path, needed):
         (("experiments", 0, "break_point"), 0.5, "a number between 0 and 0.5"),
         (("experiments", 0, "name"), "Cue", "lower-case letters, digits and -"),
         (("comparisons", 1, "published_rows"), [4], "a whole number from 0 to 3"),
-        (("published",), ["learning"], "error-consistency or learning-tasks"),
+        (("published",), ["learning"], "error-consistency, learning-tasks or factors"),
     ],
 )
 def test_wrong_value(refusal, path, value, allowed):

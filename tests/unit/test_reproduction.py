@@ -8,7 +8,10 @@ import pytest
 from trialwise.errors import InputError
 from trialwise.summary.reproduction import compare, read_published
 
-PUBLISHED = sorted((Path(__file__).parents[2] / "resources" / "published").glob("*"))
+FOLDER = Path(__file__).parents[2] / "resources" / "published"
+# Values and curves of each model are no claims.
+DATA = {FOLDER / "models.csv", FOLDER / "learning-curves.csv"}
+PUBLISHED = sorted({*FOLDER.glob("*")} - DATA)
 HEADER = "item,protocol,published,tolerance,table,select,column,source,reason"
 
 
@@ -60,6 +63,17 @@ def test_beyond_the_tolerance_differs_with_the_reason(verdict, published):
     row = verdict(published, "0.005", reason="the paper rounds twice")
     assert row["status"] == "differs"
     assert row["note"] == "the paper rounds twice"
+
+
+@pytest.mark.parametrize(
+    ("published", "status"), [("1", "recomputed"), ("2", "differs")]
+)
+def test_agreement_of_published_values_is_no_match(verdict, results, published, status):
+    folder = results / "summary" / "published"
+    folder.mkdir(parents=True)
+    (folder / "statistics.csv").write_text("item,value\nrank,1.2\n")
+    table = {"table": "summary/published/statistics.csv", "select": "item=rank"}
+    assert verdict(published, "0.5", **table, column="value")["status"] == status
 
 
 def test_difference_without_a_reason_says_so(verdict):

@@ -81,6 +81,10 @@ class Folder:
         """A shipped study with other learning tasks."""
         study = yaml.safe_load((self.root / "config" / name).read_text())
         study["learning"] |= changes
+        for experiment in study["experiments"]:
+            if shapes := experiment.get("shapes"):
+                kept = set(study["learning"]["models"])
+                shapes["models"] = sorted(kept & set(shapes["models"]))
         (self.path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
     def snakemake(self, *arguments, study="study.yaml", cores=2):

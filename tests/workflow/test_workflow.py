@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 FULL_PLAN = {
-    "get_source": 11,
+    "get_source": 13,
     "validate_trials": 4,
     "compare_observers": 4,
     "measure_accuracy": 4,
@@ -16,6 +16,7 @@ FULL_PLAN = {
     "compute_band": 4,
     "count_outside_band": 4,
     "draw_kappa": 4,
+    "draw_figure": 17,
     "rank_images": 3,
     "measure_shape_bias": 1,
     "correlate_shape_bias": 1,
@@ -24,10 +25,10 @@ FULL_PLAN = {
     "regress_on_benchmarks": 3,
     "compare_with_published": 1,
     "consistency": 1,
-    "total": 55,
+    "total": 74,
 }
 LEARNING_PLAN = {
-    "get_source": 1,
+    "get_source": 2,
     "list_things": 1,
     "validate_choices": 2,
     "fit_people": 1,
@@ -42,9 +43,15 @@ LEARNING_PLAN = {
     "gather_scores": 4,
     "measure_protocol_steps": 2,
     "describe_protocols": 1,
-    "compare_with_published": 1,
+    "compare_with_published": 2,
+    "measure_representation": 1,
+    "gather_measures": 1,
+    "measure_factors": 1,
+    "recompute_statistics": 1,
+    "tabulate_models": 1,
+    "draw_learning_figure": 22,
     "learning": 1,
-    "total": 50,
+    "total": 79,
 }
 
 
@@ -84,22 +91,23 @@ def test_small_study_finds_the_representation_people_learned_from(first_run):
 
 
 def test_plan_of_the_demo(folder):
-    folder.write_shipped("demo.yaml", models=["source", "decoy-1", "decoy-2"])
+    folder.write_shipped("demo.yaml", models=["source", "decoy-1"])
     assert folder.plan("demo") == {
         "simulate_observers": 1,
-        "validate_trials": 1,
-        "compare_observers": 1,
+        "validate_trials": 2,
+        "compare_observers": 2,
         "measure_recovery": 1,
         "measure_interval_coverage": 1,
         "simulate_people": 1,
+        "name_shapes": 1,
         "validate_choices": 2,
-        "run_learners": 6,
+        "run_learners": 4,
         "fit_baselines": 2,
-        "fit_choices": 6,
+        "fit_choices": 4,
         "gather_scores": 2,
         "measure_people_recovery": 1,
         "demo": 1,
-        "total": 26,
+        "total": 25,
     }
 
 

@@ -4,7 +4,10 @@
 rule learning:
     input:
         learning_tables(),
-        reproduction_tables("learning-tasks"),
+        representation_tables(),
+        factor_tables(),
+        learning_figures(),
+        reproduction_tables("learning-tasks", "factors"),
 
 
 rule validate_choices:

@@ -1,3 +1,5 @@
+import fnmatch
+import functools
 import json
 import os
 import sys
@@ -15,14 +17,27 @@ os.environ.update(
 
 try:
     from trialwise.configuration import check_schema, check_study
+    from trialwise.digest import PACKAGE
     from trialwise.digest import code_digest as code_of
     from trialwise.errors import InputError
-    from trialwise.models.availability import describe_left_out, why_unavailable
+    from trialwise.models.availability import (
+        describe_left_out,
+        explain_environment,
+        why_unavailable,
+    )
     from trialwise.models.loaders import LIBRARIES
-    from trialwise.models.registry import UNTRAINED, read_models
+    from trialwise.models.registry import UNTRAINED, read_models, select_models
+    from trialwise.models.thingsvision import brings_weights
     from trialwise.simulation import observers, recovery
     from trialwise.simulation.representations import representation_names
     from trialwise.sources import read_sources
+    from trialwise.summary.figures.alignment_catalogue import (
+        LEARNING_TASKS,
+        PUBLISHED_FIGURES,
+        PUBLISHED_VERSIONS,
+        VERSION_CAPTIONS,
+    )
+    from trialwise.summary.figures.catalogue import ERROR_CONSISTENCY
     from trialwise.summary.reproduction import read_published, tables_needed
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -34,6 +49,8 @@ SOURCES = "resources/sources.tsv"
 MODEL_TABLE = "config/models.tsv"
 GENERATIVE = "spose-49"
 PROTOCOLS = yaml.safe_load(Path("config/protocols.yaml").read_text())
+# Interpreters of other environments import the package from here.
+LIBRARY = PACKAGE.parent
 
 
 try:
@@ -58,8 +75,10 @@ except InputError as error:
 EXPERIMENTS = {entry["name"]: entry for entry in config["experiments"]}
 NOISE_EXPERIMENTS = {entry["name"]: entry for entry in config["noise_experiments"]}
 SIMULATED = [name for name, entry in EXPERIMENTS.items() if "simulate" in entry]
+NAMED_SHAPES = [name for name, entry in EXPERIMENTS.items() if "shapes" in entry]
 
 LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
+LEARNING = {**LEARNING, "models": select_models(LEARNING["models"], MODELS)}
 LEARNERS = LEARNING.get("learners", [])
 PEOPLE = LEARNING.get("simulate", {})
 LEFT_OUT = {}
@@ -102,8 +121,23 @@ def chosen(source, *keys):
 
 
 def comparisons_of(experiment):
-    """The comparisons of an experiment: its own, or those of the study."""
-    return experiment.get("comparisons", config["comparisons"])
+    """The comparisons of an experiment or of the study, less those of models left out."""
+    asked = experiment.get("decisions") or experiment.get("shapes") or {"models": []}
+    kept = available(asked["models"], asked.get("images", "simulated"))
+    lacking = set(asked["models"]) - set(kept)
+
+    def is_there(group):
+        patterns = config["groups"][group]
+        return not lacking or not all(
+            fnmatch.filter(lacking, pattern) and not fnmatch.filter(kept, pattern)
+            for pattern in patterns
+        )
+
+    return [
+        comparison
+        for comparison in experiment.get("comparisons", config["comparisons"])
+        if is_there(comparison["first"]) and is_there(comparison["second"])
+    ]
 
 
 def groups_of(names):
@@ -121,8 +155,9 @@ def raw_trials(experiment):
     """The raw trial tables of an experiment: a folder that a job makes, or files."""
     if "folder" in experiment:
         return sorted(map(str, Path(experiment["folder"]).glob("*.csv")))
-    if "simulate" in experiment:
-        return f"<results>/consistency/{experiment['name']}/simulated"
+    for key in ("simulate", "shapes"):
+        if key in experiment:
+            return f"<results>/consistency/{experiment['name']}/simulated"
     return f"<sources>/{experiment['trials']}"
 
 
@@ -150,6 +185,7 @@ def true_consistency(wildcards):
 def demo_tables():
     """Recovery of the simulated experiments, and the coverage of the intervals."""
     tables = [f"<results>/consistency/{name}/recovery.csv" for name in SIMULATED]
+    tables += [f"<results>/consistency/{name}/groups.csv" for name in NAMED_SHAPES]
     if "coverage" in config:
         tables.append("<results>/consistency/coverage.csv")
     if PEOPLE:
@@ -225,12 +261,25 @@ def available(models, images):
     for name in models:
         model = MODELS.get(name)
         things = os.environ.get("TRIALWISE_THINGS")
-        reason = why_unavailable(model, images, things) if model else ""
-        if reason and not precomputed(images, name):
+        given = images, things, config["environments"]
+        reason = why_unavailable(model, *given) if model else ""
+        answered = Path(config["sources"], "answers", name).exists()
+        if reason and not answered and not precomputed(images, name):
             LEFT_OUT[name] = reason
         else:
             kept.append(name)
     return kept
+
+
+@functools.cache
+def learned_models():
+    """Models of the learning tasks whose features can be made here."""
+    return available(LEARNING["models"], IMAGES)
+
+
+def interpreter_of(model):
+    """The Python interpreter that can load a model."""
+    return config["environments"].get(MODELS[model].environment, "python")
 
 
 def precomputed(images, model):
@@ -256,7 +305,10 @@ def feature_inputs(wildcards):
         return {**inputs, "precomputed": supplied, "names": str(names)}
     if model.provider == "spose":
         return {**inputs, "generative": "<sources>/learning-tasks"}
-    if model.provider != "embedding-api" and model.weights != UNTRAINED:
+    if reason := explain_environment(model, config["environments"]):
+        raise WorkflowError(f"{model.id}: {reason}")
+    own = model.provider == "embedding-api" or brings_weights(model)
+    if model.weights != UNTRAINED and not own:
         inputs["weights"] = f"<sources>/weights/{model.id}"
     if model.base:
         inputs["base"] = f"<results>/features/{images}/{model.base}.npy"
@@ -290,6 +342,8 @@ def code_of_provider(model):
         return ["learners.scaling", "models.features"]
     if provider == "glocal":
         return ["models.alignment"]
+    if provider in ("harmonization", "thingsvision"):
+        return [f"models.{provider}"]
     text = ["models.text"] if MODELS[model].input == "object name" else []
     loaders = ["models.extraction", "models.loaders", f"models.loaders.{provider}"]
     return text + (loaders if provider in LIBRARIES else [])
@@ -331,7 +385,7 @@ def penalty_files():
         return []
     return [
         f"<results>/choices/comparable/category/penalty/{model}.csv"
-        for model in available(LEARNING["models"], IMAGES)
+        for model in learned_models()
     ]
 
 
@@ -343,7 +397,7 @@ def score_files(kind):
         f"<results>/choices/{protocol}/{task}/{kind}/{model}.csv"
         for protocol in LEARNING["protocols"]
         for task in LEARNING["tasks"]
-        for model in ["baselines", *available(LEARNING["models"], IMAGES)]
+        for model in ["baselines", *learned_models()]
     ]
 
 
@@ -353,7 +407,7 @@ def curve_files():
         f"<results>/learners/{scaling}/{task}/curves/{model}.csv"
         for task in LEARNING["tasks"]
         for scaling in scalings_of(task)
-        for model in available(LEARNING["models"], IMAGES)
+        for model in learned_models()
     ]
 
 
@@ -405,3 +459,127 @@ def reproduction_tables(*papers):
         for paper in config["published"]
         if not papers or paper in papers
     ]
+
+
+def measures_factors():
+    """Whether the study has scores of models that measures can be set beside."""
+    tasks = {"category", "reward"} == set(LEARNING["tasks"])
+    return tasks and "main" in LEARNERS and not PEOPLE
+
+
+def factor_tables():
+    """What goes with alignment, by published and computed values, and both tables."""
+    tables = []
+    if measures_factors():
+        tables += ["<results>/summary/models.csv", "<results>/summary/factors.csv"]
+    if "factors" in config["published"]:
+        tables += multiext(
+            "<results>/summary/published/", "models.csv", "statistics.csv"
+        )
+        tables += [
+            f"<results>/summary/tables/table-{number}.{suffix}"
+            for number in (1, 2)
+            for suffix in ("csv", "md", "tex")
+        ]
+    return tables
+
+
+def consistency_figures():
+    """All figures of the error-consistency paper, where the study is that of it."""
+    if "error-consistency" not in config["published"]:
+        return []
+    return [
+        f"<results>/summary/figures/error-consistency/{name}.{suffix}"
+        for name in ERROR_CONSISTENCY
+        for suffix in ("csv", "png", "pdf")
+    ]
+
+
+def figure_inputs(wildcards):
+    """What a figure of the error-consistency paper is drawn from."""
+    paths = {
+        "published": "resources/published/error-consistency.csv",
+        "stimuli-edges": "<sources>/stimuli-edges",
+        "stimuli-silhouettes": "<sources>/stimuli-silhouettes",
+    }
+    return [
+        paths.get(name, f"<results>/consistency/{name}.csv")
+        for name in ERROR_CONSISTENCY[wildcards.figure].inputs
+    ]
+
+
+def representation_tables():
+    """Measures of the representations whose features are those of the THINGS images."""
+    if not LEARNING["tasks"] or IMAGES != "things":
+        return []
+    return ["<results>/representations/metrics.csv"]
+
+
+def learning_figures():
+    """Figures of the learning tasks: of what was computed, and of what was published."""
+    drawn = []
+    if {"category", "reward"} == set(LEARNING["tasks"]) and "main" in LEARNERS:
+        over_models = {"summary/models", "summary/factors"}
+        drawn += [
+            f"figures/learning-tasks/{name}"
+            for name, entry in LEARNING_TASKS.items()
+            if measures_factors() or not over_models & {*entry.inputs}
+        ]
+    if "learning-tasks" in config["published"]:
+        drawn += [f"published/figures/{name}" for name in PUBLISHED_FIGURES]
+    return [
+        f"<results>/summary/{path}.{suffix}"
+        for path in drawn
+        for suffix in ("csv", "png", "pdf")
+    ]
+
+
+def is_published(wildcards):
+    """Whether a figure of the learning tasks is one of published values."""
+    return wildcards.drawn.startswith("published")
+
+
+def learning_entry(wildcards):
+    """The entry of a figure of the learning tasks in its catalogue."""
+    figures = PUBLISHED_FIGURES if is_published(wildcards) else LEARNING_TASKS
+    return figures[wildcards.learning_figure]
+
+
+def learning_figure_inputs(wildcards):
+    """What a figure of the learning tasks is drawn from."""
+    paths = {"printed-curves": "resources/published/learning-curves.csv"}
+    if is_published(wildcards):
+        paths["summary/models"] = "<results>/summary/published/models.csv"
+        paths["summary/factors"] = "<results>/summary/published/statistics.csv"
+    inputs = learning_entry(wildcards).inputs
+    return [paths.get(name, f"<results>/{name}.csv") for name in inputs]
+
+
+def learning_figure_settings(wildcards):
+    """The protocols, or the published version, that a figure is drawn from, as JSON."""
+    inputs = learning_entry(wildcards).inputs
+    if is_published(wildcards):
+        versions = [PUBLISHED_VERSIONS[wildcards.learning_figure]]
+        return json.dumps({"inputs": inputs, "versions": versions})
+    used = LEARNING["protocols"]
+    versions = [name for name in ("comparable", "published") if name in used] or used[
+        :1
+    ]
+    return json.dumps(
+        {
+            "inputs": inputs,
+            "versions": versions,
+            "scalings": {name: PROTOCOLS[name]["scaling"] for name in versions[::-1]},
+            "n_resamples": config["n_resamples"],
+            "seed": config["seed"],
+        }
+    )
+
+
+def learning_caption(wildcards):
+    """The caption of a figure of the learning tasks in the report."""
+    entry, name = learning_entry(wildcards), wildcards.learning_figure
+    caption = f"**{entry.number}: {entry.title}.** {LEARNING_CAPTIONS[name]}"
+    if is_published(wildcards):
+        caption += " " + VERSION_CAPTIONS[PUBLISHED_VERSIONS[name]]
+    return caption

@@ -4,6 +4,7 @@
 rule consistency:
     input:
         consistency_tables(),
+        consistency_figures(),
         reproduction_tables("error-consistency"),
 
 
@@ -375,7 +376,7 @@ rule draw_kappa:
         mem_mb=500,
         runtime=10,
     params:
-        code=code_of("summary.figures"),
+        code=code_of("summary.figures.consistency"),
     shell:
         "python -m trialwise draw-kappa --pairs {input.pairs} --band {input.band}"
         " --title {wildcards.experiment} --output {output} 2>&1 | tee {log}"

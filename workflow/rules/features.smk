@@ -51,13 +51,15 @@ rule extract_features:
         runtime=1440,
     params:
         code=lambda wildcards: code_of(*code_of_provider(wildcards.model)),
+        python=lambda wildcards: interpreter_of(wildcards.model),
         models=MODEL_TABLE,
         recipe=lambda wildcards: recipe_of(wildcards.model),
         settings=lambda wildcards, input, threads: json.dumps(
             {"places": feature_places(wildcards, input), "threads": threads}
         ),
     shell:
-        "python -m trialwise extract-features --models {params.models}"
+        "PYTHONPATH={LIBRARY:q}${{PYTHONPATH:+:$PYTHONPATH}} {params.python:q}"
+        " -m trialwise extract-features --models {params.models}"
         " --model {wildcards.model} --images {input.images}"
         " --settings {params.settings:q} --output {output.features} 2>&1 | tee {log}"
 
@@ -90,7 +92,7 @@ rule find_twins:
 rule decide_categories:
     input:
         images="<results>/stimuli/{images}.txt",
-        root="<sources>/stimuli-{images}",
+        root=lambda wildcards: image_folder(wildcards.images),
         weights="<sources>/weights/{model}",
         categories="<sources>/imagenet-categories",
     output:

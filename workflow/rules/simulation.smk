@@ -14,6 +14,8 @@ rule simulate_observers:
         "<logs>/simulate_observers/{experiment}.log",
     benchmark:
         "<benchmarks>/simulate_observers/{experiment}.tsv"
+    wildcard_constraints:
+        experiment="|".join(SIMULATED) or "none",
     conda:
         "../../envs/main.yaml"
     threads: 1
@@ -127,6 +129,39 @@ rule render_images:
     shell:
         "python -m trialwise render-images --images {input.images}"
         " --latent {input.latent} --output {output} 2>&1 | tee {log}"
+
+
+rule name_shapes:
+    input:
+        images="<results>/stimuli/simulated.txt",
+        latent="<results>/stimuli/simulated.npy",
+        features=lambda wildcards: [
+            f"<results>/features/simulated/{model}.npy"
+            for model in available(entry(wildcards)["shapes"]["models"], "simulated")
+        ],
+    output:
+        directory("<results>/consistency/{experiment}/simulated"),
+    log:
+        "<logs>/name_shapes/{experiment}.log",
+    benchmark:
+        "<benchmarks>/name_shapes/{experiment}.tsv"
+    wildcard_constraints:
+        experiment="|".join(NAMED_SHAPES) or "none",
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        code=code_of("simulation.shapes"),
+        settings=lambda wildcards: json.dumps(
+            {**entry(wildcards)["shapes"], "seed": config["seed"]}
+        ),
+    shell:
+        "python -m trialwise name-shapes --images {input.images}"
+        " --latent {input.latent} --features {input.features}"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"
 
 
 rule measure_people_recovery:

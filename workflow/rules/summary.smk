@@ -88,7 +88,7 @@ rule describe_protocols:
         mem_mb=500,
         runtime=10,
     params:
-        code=code_of("summary.protocols", "summary.figures"),
+        code=code_of("summary.protocols", "summary.figures.protocols"),
     shell:
         "python -m trialwise describe-protocols --scores {input.scores}"
         " --category {input.category} --reward {input.reward}"

@@ -82,6 +82,7 @@ def _parser():
         settings=settings,
     )
     stage(render_images, "images", "latent", "output")
+    stage(name_shapes, "images", "latent", "output", settings=settings, features=many)
     stage(measure_people_recovery, "scores", "fits", "output", settings=settings)
     stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
     stage(fit_people, "category", "reward", "output")
@@ -157,9 +158,63 @@ def _parser():
         "text",
         output=many,
     )
+    stage(
+        measure_representation,
+        "model",
+        "features",
+        "task-features",
+        "images",
+        "objects",
+        "triplets",
+        "output",
+        settings=settings,
+    )
+    stage(
+        gather_measures,
+        "models",
+        "output",
+        input=many,
+        scores={"nargs": "*", "default": []},
+    )
     stage(concatenate, "output", input=many)
     stage(trace_learning, "trials", "task", "output", input=many, settings=settings)
     stage(compare_with_published, "published", "results", "output")
+    stage(draw_figure, "name", input={"nargs": "*"}, settings=settings, output=many)
+    stage(
+        draw_learning_figure,
+        "name",
+        "registry",
+        input=many,
+        settings=settings,
+        output=many,
+    )
+    stage(
+        recompute_statistics,
+        "published",
+        "registry",
+        "families",
+        "models",
+        "statistics",
+        settings=settings,
+    )
+    stage(
+        measure_factors,
+        "scores",
+        "metrics",
+        "registry",
+        "families",
+        "models",
+        "statistics",
+        settings=settings,
+    )
+    stage(
+        tabulate_models,
+        "published",
+        "registry",
+        output=many,
+        computed={"nargs": "*", "default": []},
+    )
+    stage(fetch_authors_files, "models", "names", "learning-tasks", "store", "output")
     return parser
 
 
@@ -344,7 +399,8 @@ def draw_kappa(options):
     """Draw kappa of all pairs against expected overlap."""
     import pandas as pd
 
-    from trialwise.summary.figures import kappa_scatter, save
+    from trialwise.summary.figures.consistency import kappa_scatter
+    from trialwise.summary.figures.style import save
 
     pairs, band = pd.read_csv(options.pairs), pd.read_csv(options.band)
     figure = kappa_scatter(pairs, band, options.title)
@@ -419,6 +475,29 @@ def render_images(options):
 
     with whole_folder(options.output) as folder:
         write_images(folder, read_manifest(options.images), np.load(options.latent))
+
+
+def name_shapes(options):
+    """Let simulated people and readouts of features name the shapes of images."""
+    import numpy as np
+
+    from trialwise.files import whole_folder
+    from trialwise.simulation.observers import write_trials
+    from trialwise.simulation.rendering import SHAPE
+    from trialwise.simulation.shapes import simulate_namers
+    from trialwise.stimuli import read_manifest
+
+    given = options.settings
+    tables = simulate_namers(
+        read_manifest(options.images),
+        np.load(options.latent)[:, SHAPE],
+        {Path(path).stem: np.load(path) for path in options.features},
+        given["people"],
+        given["noise"],
+        given["seed"],
+    )
+    with whole_folder(options.output) as folder:
+        write_trials(tables, folder)
 
 
 def measure_people_recovery(options):
@@ -677,7 +756,8 @@ def describe_protocols(options):
     import pandas as pd
 
     from trialwise.files import whole
-    from trialwise.summary.figures import protocol_steps, save
+    from trialwise.summary.figures.protocols import protocol_steps
+    from trialwise.summary.figures.style import save
     from trialwise.summary.protocols import describe
 
     scores = pd.read_csv(options.scores)
@@ -693,6 +773,50 @@ def describe_protocols(options):
         penalty = pd.read_csv(options.penalty)
         text = describe(scores, pd.concat(steps), penalty, template)
         temporary.write_text(text)
+
+
+def measure_representation(options):
+    """Measure the representation of one model by all measures that apply."""
+    import numpy as np
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.representations.measure import measure_representation
+    from trialwise.representations.odd_one_out import read_triplets
+    from trialwise.stimuli import read_manifest
+
+    objects = pd.read_csv(options.objects)["id"].tolist()
+    features, task_features = (
+        np.load(path, mmap_mode="r", allow_pickle=False)
+        for path in (options.features, options.task_features)
+    )
+    table = measure_representation(
+        options.model,
+        features,
+        read_manifest(options.images),
+        objects,
+        task_features,
+        read_triplets(options.triplets, len(objects)),
+        options.settings["seed"],
+        n_jobs=options.settings["threads"],
+    )
+    write_table(table, options.output)
+
+
+def gather_measures(options):
+    """Join the measures of all models, and scores that were computed elsewhere."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.models.registry import read_models
+    from trialwise.representations.external import read_external
+    from trialwise.representations.measure import gather_measures
+
+    scores = None
+    if options.scores:
+        scores = read_external(options.scores[0], list(read_models(options.models)))
+    tables = [pd.read_csv(path) for path in options.input]
+    write_table(gather_measures(tables, scores), options.output)
 
 
 def concatenate(options):
@@ -715,3 +839,144 @@ def compare_with_published(options):
     write_table(table, options.output)
     counts = table["status"].value_counts()
     print(", ".join(f"{n} {status}" for status, n in counts.items()))
+
+
+def draw_figure(options):
+    """Tabulate and draw one figure of the error-consistency paper."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.summary.figures.drawings import DRAWINGS
+    from trialwise.summary.figures.style import save
+    from trialwise.summary.reproduction import read_published
+
+    tables, folders = {}, {}
+    for name, path in zip(options.settings["inputs"], options.input, strict=True):
+        if Path(path).is_dir():
+            folders[name] = path
+        else:
+            read = read_published if name == "published" else pd.read_csv
+            tables[name] = read(path)
+    tabulate, draw = DRAWINGS[options.name]
+    table = tabulate(tables, options.settings)
+    figure = draw(table, folders) if folders else draw(table)
+    output, *drawn = options.output
+    write_table(table, output)
+    for path in drawn:
+        save(figure, path)
+
+
+def draw_learning_figure(options):
+    """Tabulate and draw one figure of the learning tasks."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.models.registry import read_models
+    from trialwise.summary.figures.alignment import DRAWINGS
+    from trialwise.summary.figures.style import save
+
+    models = read_models(options.registry).values()
+    settings = {
+        **options.settings,
+        "names": {model.id: model.figure_name or model.id for model in models},
+        "types": {model.id: model.type for model in models},
+    }
+    tables = {
+        name: pd.read_csv(path)
+        for name, path in zip(settings["inputs"], options.input, strict=True)
+    }
+    tabulate, draw = DRAWINGS[options.name]
+    table = tabulate(tables, settings)
+    figure = draw(table)
+    output, *drawn = options.output
+    write_table(table, output)
+    for path in drawn:
+        save(figure, path)
+
+
+def fetch_authors_files(options):
+    """Fetch the authors' features and trials, and lay the features out for use."""
+    import numpy as np
+    import pandas as pd
+
+    from trialwise.models import authors
+    from trialwise.models.registry import read_models
+    from trialwise.stimuli import read_manifest
+
+    models = read_models(options.models)
+    names = authors.read_file_names(options.names, models)
+    mirror = os.environ.get("TRIALWISE_MIRROR")
+    for remark in authors.fetch(names, options.store, mirror):
+        print(remark, flush=True)
+    folder = Path(options.learning_tasks)
+    remarks = authors.lay_out_features(
+        names,
+        models,
+        Path(options.store) / authors.PROJECT / authors.FEATURES,
+        read_manifest(folder / "things_images_26107.txt"),
+        np.loadtxt(folder / "spose_embedding_49d_sorted.txt", dtype=np.float32),
+        pd.read_csv(folder / "unique_id.csv")["id"].tolist(),
+        options.output,
+    )
+    print("\n".join(remarks))
+
+
+def recompute_statistics(options):
+    """Recompute what goes with alignment from the published values of each model."""
+    from trialwise.files import write_table
+    from trialwise.models.registry import read_models
+    from trialwise.summary.factors import published_statistics
+    from trialwise.summary.model_table import published_models, read_families
+
+    registry = read_models(options.registry)
+    families = read_families(options.families)
+    models = published_models(options.published, registry, families)
+    write_table(models, options.models)
+    statistics = published_statistics(models, registry, **options.settings)
+    write_table(statistics, options.statistics)
+
+
+def measure_factors(options):
+    """Measure what goes with alignment among the models of the study."""
+    import pandas as pd
+
+    from trialwise.files import write_table
+    from trialwise.models.registry import read_models
+    from trialwise.summary.factors import computed_statistics
+    from trialwise.summary.model_table import computed_models, read_families
+
+    models = computed_models(
+        pd.read_csv(options.scores),
+        pd.read_csv(options.metrics),
+        read_models(options.registry),
+        read_families(options.families),
+    )
+    write_table(models, options.models)
+    write_table(computed_statistics(models, **options.settings), options.statistics)
+
+
+def tabulate_models(options):
+    """Set Tables 1 and 2 as published beside what was computed."""
+    import pandas as pd
+
+    from trialwise.files import whole, write_table
+    from trialwise.models.registry import read_models
+    from trialwise.summary import paper_tables
+
+    published = pd.read_csv(options.published)
+    computed = pd.read_csv(options.computed[0]) if options.computed else None
+    registry = read_models(options.registry)
+    names = {name: model.table_name for name, model in registry.items()}
+    for path in map(Path, options.output):
+        columns = paper_tables.TABLES[path.stem]
+        table = paper_tables.side_by_side(published, computed, columns)
+        if path.suffix == ".csv":
+            write_table(table, path)
+            continue
+        with whole(path) as temporary:
+            text = (
+                paper_tables.to_markdown(table, columns, names)
+                if path.suffix == ".md"
+                else paper_tables.to_latex(table, columns, names, path.stem)
+            )
+            temporary.write_text(text)

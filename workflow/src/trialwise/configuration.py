@@ -3,11 +3,12 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from trialwise.errors import InputError
+from trialwise.models.registry import Model, select_models
 from trialwise.simulation.representations import representation_names
 
 
@@ -47,7 +48,7 @@ def check_study(
     config: dict,
     source_groups: Iterable[str],
     protocols: Iterable[str],
-    models: Iterable[str],
+    models: Mapping[str, Model],
 ) -> None:
     """Check that the names in a valid configuration refer to something.
 
@@ -91,12 +92,16 @@ def check_study(
             _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
         for name in entry.get("decisions", {"models": []})["models"]:
             _check_name(name, models, f"{entry['name']}: no model")
+        if "decisions" in entry:
+            known = ["edges", "silhouettes", *config["image_sets"]]
+            name = entry["decisions"]["images"]
+            _check_name(name, known, f"{entry['name']}: no image set")
     if "learning" in config:
         _check_learning(config["learning"], protocols, models)
 
 
 def _check_learning(
-    learning: dict, protocols: Iterable[str], models: Iterable[str]
+    learning: dict, protocols: Iterable[str], registry: Mapping[str, Model]
 ) -> None:
     simulated = learning["images"] == "simulated"
     if simulated != ("simulate" in learning):
@@ -104,11 +109,12 @@ def _check_learning(
             "configuration: learning: simulated people are shown simulated images.\n"
             "Needed: both `images: simulated` and `simulate`, or neither."
         )
+    models = list(registry)
     if simulated:
         models = [*representation_names(learning["simulate"]["decoys"]), *models]
     for name in learning["protocols"]:
         _check_name(name, protocols, "learning: no protocol")
-    for name in learning["models"]:
+    for name in select_models(learning["models"], registry):
         _check_name(name, models, "learning: no model")
 
 

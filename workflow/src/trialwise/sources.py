@@ -116,29 +116,60 @@ def get_group(
             f"There is no group {group!r} of external files. "
             f"Choose from {', '.join(sources['group'].unique())}."
         )
-    if mirror and not Path(mirror).is_dir():
-        raise InputError(
-            f"The mirror {mirror} is not a folder. "
-            "Correct TRIALWISE_MIRROR, or unset it to download the files."
-        )
     destination = Path(destination).resolve()
     part = destination.with_name(f".{destination.name}.part")
     try:
-        part.mkdir(parents=True, exist_ok=True)
-        _remove_strangers(part, files["name"].tolist())
-        lacking = [
-            file
-            for file in files.itertuples()
-            if not (mirror and _copy(file, Path(mirror), part))
-        ]
-        if lacking:
-            _download(lacking, part, timeout, attempts)
+        _remove_strangers(part, set(files["name"]))
+        fill_folder(files, part, mirror, timeout, attempts)
         _replace(destination, part)
     except OSError as error:
         raise InputError(
             f"Group {group} cannot be put into {destination}: {error}. "
             "Mend the permissions or free space there."
         ) from error
+
+
+def fill_folder(
+    files: pd.DataFrame,
+    folder: str | Path,
+    mirror: str | Path | None = None,
+    timeout: float = 30,
+    attempts: int = 3,
+) -> None:
+    """Make a folder hold these files, whole and verified by their checksums.
+
+    Parameters
+    ----------
+    files : pandas.DataFrame
+        ``group, path, name, url, sha256, bytes``, one file a row: `name` is its path in
+        the folder, `path` that in the mirror, `group` what all are called together.
+    folder : str or Path
+        Made if it is not there; files in it that are right stay.
+    mirror, timeout, attempts
+        As for `get_group`.
+
+    Raises
+    ------
+    InputError
+        As for `get_group`; files that are right already stay in the folder.
+    OSError
+        If the folder cannot be written.
+    """
+    if mirror and not Path(mirror).is_dir():
+        raise InputError(
+            f"The mirror {mirror} is not a folder. "
+            "Correct TRIALWISE_MIRROR, or unset it to download the files."
+        )
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    lacking = [
+        file
+        for file in files.itertuples()
+        if not _is_there(file, folder)
+        and not (mirror and _copy(file, Path(mirror), folder))
+    ]
+    if lacking:
+        _download(lacking, folder, timeout, attempts)
 
 
 def _check_rows(sources: pd.DataFrame, path: str | Path, schema: str | Path) -> None:
@@ -180,6 +211,11 @@ def _remove_strangers(folder: Path, names: Iterable[str]) -> None:
     for file in folder.rglob("*"):
         if file.is_file() and file.relative_to(folder).as_posix() not in names:
             file.unlink()
+
+
+def _is_there(file: NamedTuple, folder: Path) -> bool:
+    target = folder / file.name
+    return target.is_file() and pooch.file_hash(target) == file.sha256
 
 
 def _copy(file: NamedTuple, mirror: Path, folder: Path) -> bool:
@@ -238,7 +274,7 @@ def _download_file(
         fetcher.fetch(name, downloader=attempt)
     except (exceptions.RequestException, ValueError) as error:
         raise InputError(
-            f"{file.path} cannot be downloaded from {file.url} ({_reason(error)}). "
+            f"{file.path} cannot be downloaded from {file.url} ({reason(error)}). "
             f"Put it at {file.path} in a folder "
             "and name that folder in TRIALWISE_MIRROR."
         ) from error
@@ -268,7 +304,8 @@ class _Share:
         """Leave the group's bar open for the next file."""
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why a file or an answer could not be had, in a few words."""
     if isinstance(error, exceptions.HTTPError):
         return f"HTTP {error.response.status_code}"
     # An answer that stalls halfway reaches us as a ConnectionError.

@@ -9,7 +9,7 @@ from trialwise.trials import is_human, members
 
 
 def regress_on_benchmark(pairs, networks, scores):
-    """Least-squares lines of kappa with people on a benchmark score (Figs. 4, SF.5-7).
+    """Least-squares lines of kappa with people on a benchmark score (Figs. 3, SF.9-12).
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 """gLocal: features of a network, transformed to agree with human similarity."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,30 +121,3 @@ def align_features(
         )
     own = describe_features(model, images, weights, base=facts)
     write_features(map(function, blocks_of(features)), own, images, output)
-
-
-def refuse_identical_transforms(transforms: Mapping[str, str | Path]) -> None:
-    """Refuse the same transform under the names of two networks.
-
-    Parameters
-    ----------
-    transforms : mapping of str to path
-        Transforms by the name of the network they were fitted for.
-
-    Raises
-    ------
-    InputError
-        Naming the first two networks: fitted transforms never agree, so at least one
-        of them has that of another.
-    """
-    owner: dict[str, str] = {}
-    for name, path in transforms.items():
-        transform = read_transform(path)
-        digest = hashlib.sha256(transform.weights.tobytes()).hexdigest()
-        if digest in owner:
-            raise InputError(
-                f"The transforms of {owner[digest]} and {name} are the same, so one of "
-                f"them belongs to another network ({path}). Ask its authors for the "
-                "right one, and leave the model out until then."
-            )
-        owner[digest] = name

@@ -1,7 +1,6 @@
 """Features of all images of a set from one network."""
 
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,20 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 from trialwise.errors import InputError
-from trialwise.models.features import PartialFeatures, check_rows, describe_features
 from trialwise.models.network import Network
-from trialwise.models.preprocessing import check_range
+from trialwise.models.preprocessing import check_range, read_image
 from trialwise.models.registry import Model
-
-# What Pillow raises for damaged files of one format or another.
-UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
-SECONDS_BETWEEN_UPDATES = {True: 1, False: 30}
+from trialwise.models.streaming import show_progress, stream_features
 
 
 def extract_features(
@@ -76,11 +70,9 @@ def extract_features(
         were made from other images or weights or in another way.
     """
     network.check()
-    facts = describe_features(model, images, weights)
-    with PartialFeatures(output, facts) as partial:
-        start = partial.finished
-        saved = time.monotonic()
-        outputs = run_network(
+
+    def run(start: int) -> Iterator[np.ndarray]:
+        return run_network(
             network,
             root,
             images,
@@ -91,14 +83,8 @@ def extract_features(
             start=start,
             label=model.id,
         )
-        for rows in outputs:
-            n = partial.finished
-            check_rows(rows, model.dimension, images[n : n + len(rows)])
-            partial.append(rows)
-            if time.monotonic() - saved >= save_every:
-                partial.save()
-                saved = time.monotonic()
-        partial.finish()
+
+    stream_features(model, images, output, weights, run, save_every=save_every)
 
 
 def run_network(
@@ -144,20 +130,7 @@ def run_network(
         collate_fn=_collate,
         pin_memory=runner.device.type == "cuda",
     )
-    interval = SECONDS_BETWEEN_UPDATES[sys.stderr.isatty()]
-    with tqdm(
-        desc=label,
-        total=len(images),
-        initial=start,
-        unit=" images",
-        mininterval=interval,
-        maxinterval=interval,
-    ) as bar:
-        for batch in loader:
-            if isinstance(batch, _Fault):
-                raise InputError(batch.message)
-            yield runner.run(batch)
-            bar.update(len(batch))
+    yield from show_progress(map(runner.run, loader), label, len(images), start)
 
 
 @dataclass(frozen=True)
@@ -187,15 +160,7 @@ class _Images(Dataset):
     def __getitem__(self, index: int) -> Tensor | _Fault:
         image = self.images[index]
         try:
-            with Image.open(self.root / image) as file:
-                decoded = file.convert("RGB")
-        except UNREADABLE as error:
-            return _Fault(
-                f"Image {self.root / image} cannot be read: {error}. "
-                "Replace it and start again; what is done is kept."
-            )
-        prepared = self.preprocess(decoded)
-        try:
+            prepared = self.preprocess(read_image(self.root, image))
             check_range(prepared, self.normalisation, image)
         except InputError as error:
             return _Fault(str(error))
@@ -218,7 +183,9 @@ class _Runner:
         self.device = device
         self.size = size
 
-    def run(self, batch: Tensor) -> np.ndarray:
+    def run(self, batch: Tensor | _Fault) -> np.ndarray:
+        if isinstance(batch, _Fault):
+            raise InputError(batch.message)
         while True:
             try:
                 return self._run_parts(batch)

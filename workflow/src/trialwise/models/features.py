@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from trialwise import __version__
 from trialwise.errors import InputError
 from trialwise.files import whole
 from trialwise.models.registry import Model
@@ -26,8 +27,9 @@ TOLERANCE = 1e-3
 # Two rows may share weights where one of these differs, such as the activation.
 RECIPE = ("name", "weights", "layer", "pooling", "preprocessing")
 LIBRARIES = (
-    *("trialwise", "numpy", "pillow", "torch", "torchvision"),
-    *("timm", "open_clip_torch", "transformers", "dreamsim", "fasttext-community"),
+    *("numpy", "pillow", "torch", "torchvision", "timm", "open_clip_torch"),
+    *("transformers", "dreamsim", "fasttext-community", "tensorflow"),
+    *("harmonization", "tensorflow-hub", "thingsvision"),
 )
 
 
@@ -298,7 +300,7 @@ def find_same_weights(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
     -------
     list of (Path, Path)
         Every pair whose architecture, weights, layer, pooling and preprocessing are
-        the same.
+        the same; of gLocal, whose transforms are the same.
     """
     made: dict[str, list[Path]] = {}
     for file in map(Path, files):
@@ -306,6 +308,9 @@ def find_same_weights(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
         if facts["weights"]:
             # Weight files count by their content, since copies bear other names.
             facts["weights"] = sorted(facts["weights"].values())
+            if facts["provider"] == "glocal":
+                # A transform that was fitted to one network is no other's.
+                facts["name"] = ""
             recipe = json.dumps([facts[key] for key in RECIPE])
             made.setdefault(recipe, []).append(file)
     return [
@@ -374,7 +379,8 @@ def _agree_throughout(first: Path, second: Path) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    # Other environments import this package without its being installed there.
+    found = {"trialwise": __version__}
     for library in LIBRARIES:
         try:
             found[library] = version(library)

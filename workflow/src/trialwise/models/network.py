@@ -8,48 +8,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from trialwise.errors import InputError
-
-
-def _squeeze(output: Tensor) -> Tensor:
-    return output.flatten(1)
-
-
-def _first_token(output: Tensor) -> Tensor:
-    return output[:, 0]
-
-
-def _mean_over_tokens(output: Tensor) -> Tensor:
-    return output.mean(dim=1)
-
-
-@dataclass(frozen=True)
-class Pooling:
-    """How a layer's output becomes one vector per image.
-
-    Attributes
-    ----------
-    pool : callable
-    takes : str
-        The shape it takes, in words; "1" stands for an axis of that length.
-    fits : callable
-        Whether a shape is such a one.
-    """
-
-    pool: Callable[[Tensor], Tensor]
-    takes: str
-    fits: Callable[[torch.Size], bool]
-
-
-POOLINGS = {
-    "none": Pooling(lambda output: output, "(n, features)", lambda s: len(s) == 2),
-    "squeeze": Pooling(
-        _squeeze,
-        "(n, channels, 1, 1)",
-        lambda s: len(s) == 4 and s[2:] == (1, 1),
-    ),
-    "cls": Pooling(_first_token, "(n, tokens, features)", lambda s: len(s) == 3),
-    "mean": Pooling(_mean_over_tokens, "(n, tokens, features)", lambda s: len(s) == 3),
-}
+from trialwise.models.pooling import check_pooling, pool
 
 
 @dataclass(frozen=True)
@@ -85,12 +44,11 @@ class Network:
             If there is no such layer or pooling, the layer does not run, or its
             output does not have the shape that the pooling takes.
         """
-        pooling = self._pooling()
+        check_pooling(self.pooling)
         found: list[Tensor] = []
 
         def keep(module: nn.Module, inputs: tuple, output: Tensor) -> None:
-            self._check(pooling, output)
-            found[:] = [pooling.pool(output).clone()]
+            found[:] = [pool(output, self.pooling, self.layer).clone()]
 
         hook = self._submodule().register_forward_hook(keep)
         try:
@@ -127,14 +85,6 @@ class Network:
                     "Call float() in its loader."
                 )
 
-    def _pooling(self) -> Pooling:
-        if self.pooling not in POOLINGS:
-            raise InputError(
-                f"There is no pooling {self.pooling!r}. "
-                f"Choose from {', '.join(POOLINGS)}."
-            )
-        return POOLINGS[self.pooling]
-
     def _submodule(self) -> nn.Module:
         try:
             return self.module.get_submodule(self.layer)
@@ -144,11 +94,3 @@ class Network:
                 f"The network has no layer {self.layer!r}. "
                 f"Its parts are {', '.join(names)}."
             ) from error
-
-    def _check(self, pooling: Pooling, output: object) -> None:
-        shape = tuple(output.shape) if isinstance(output, Tensor) else type(output)
-        if not isinstance(output, Tensor) or not pooling.fits(output.shape):
-            raise InputError(
-                f"The layer {self.layer!r} gives {shape}, but the pooling "
-                f"{self.pooling!r} takes {pooling.takes}. Correct the model's row."
-            )

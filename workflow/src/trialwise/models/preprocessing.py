@@ -1,12 +1,19 @@
-"""From a decoded image to the numbers a network takes: resize, crop, normalise."""
+"""From an image file to the numbers a network takes: decode, resize, normalise."""
 
-import torch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 from PIL import Image
-from torchvision.transforms import InterpolationMode
-from torchvision.transforms import functional as F
 
 from trialwise.errors import InputError
 from trialwise.models.registry import Model
+
+if TYPE_CHECKING:
+    import torch
+
+# What Pillow raises for damaged files of one format or another.
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 # Mean and standard deviation of each channel, for values between 0 and 1.
 NORMALISATIONS = {
@@ -19,10 +26,29 @@ NORMALISATIONS = {
     "none": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
 }
 INTERPOLATIONS = {
-    "bilinear": InterpolationMode.BILINEAR,
-    "bicubic": InterpolationMode.BICUBIC,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
 }
 ROUNDING = 1e-4
+
+
+def read_image(root: str | Path, image: str) -> Image.Image:
+    """Decode an image as RGB.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if it cannot be read.
+    """
+    path = Path(root) / image
+    try:
+        with Image.open(path) as file:
+            return file.convert("RGB")
+    except UNREADABLE as error:
+        raise InputError(
+            f"Image {path} cannot be read: {error}. "
+            "Replace it and start again; what is done is kept."
+        ) from error
 
 
 class Preprocess:
@@ -46,17 +72,35 @@ class Preprocess:
         interpolation: str,
         normalisation: str,
     ) -> None:
-        self.size = [resize] if isinstance(resize, int) else list(resize)
+        self.resize = resize
         self.crop = crop
         self.interpolation = INTERPOLATIONS[interpolation]
         self.mean, self.std = NORMALISATIONS[normalisation]
 
-    def __call__(self, image: Image.Image) -> torch.Tensor:
+    def __call__(self, image: Image.Image) -> "torch.Tensor":
+        """Prepare an RGB image for torch; values and shape as `prepare` gives them."""
+        import torch
+
+        return torch.from_numpy(self.prepare(image))
+
+    def prepare(self, image: Image.Image) -> np.ndarray:
         """Prepare an RGB image: float32, shape (3, height, width)."""
-        image = F.resize(image, self.size, self.interpolation)
+        image = image.resize(self._new_size(*image.size), self.interpolation)
         if self.crop is not None:
-            image = F.center_crop(image, [self.crop])
-        return F.normalize(F.to_tensor(image), self.mean, self.std, inplace=True)
+            left, top = (round((side - self.crop) / 2) for side in image.size)
+            image = image.crop((left, top, left + self.crop, top + self.crop))
+        values = np.asarray(image).transpose(2, 0, 1).astype(np.float32, order="C")
+        values /= 255
+        values -= np.array(self.mean, dtype=np.float32)[:, None, None]
+        values /= np.array(self.std, dtype=np.float32)[:, None, None]
+        return values
+
+    def _new_size(self, width: int, height: int) -> tuple[int, int]:
+        if isinstance(self.resize, tuple):
+            return self.resize[1], self.resize[0]
+        if width <= height:
+            return self.resize, self.resize * height // width
+        return self.resize * width // height, self.resize
 
 
 def build_preprocess(model: Model) -> Preprocess:
@@ -71,7 +115,7 @@ def build_preprocess(model: Model) -> Preprocess:
     Returns
     -------
     Preprocess
-        Takes an RGB image and returns a float32 tensor of shape (3, H, W).
+        Takes an RGB image; its result is float32 of shape (3, H, W).
 
     Raises
     ------
@@ -100,12 +144,14 @@ def build_preprocess(model: Model) -> Preprocess:
     )
 
 
-def check_range(prepared: torch.Tensor, normalisation: str, image: str) -> None:
+def check_range(
+    prepared: "np.ndarray | torch.Tensor", normalisation: str, image: str
+) -> None:
     """Refuse a prepared image that no image normalised in this way could give.
 
     Parameters
     ----------
-    prepared : Tensor, shape (3, height, width)
+    prepared : ndarray or Tensor, shape (3, height, width)
     normalisation : str
         A key of `NORMALISATIONS`.
     image : str
@@ -121,9 +167,10 @@ def check_range(prepared: torch.Tensor, normalisation: str, image: str) -> None:
     This is the fault behind seven published rows of Demircan et al. (2024): images
     of values 0..255 were normalised as if they lay between 0 and 1.
     """
-    mean, std = torch.tensor(NORMALISATIONS[normalisation])
+    mean, std = np.array(NORMALISATIONS[normalisation])
     low, high = (0 - mean) / std - ROUNDING, (1 - mean) / std + ROUNDING
-    smallest, largest = prepared.amin(dim=(1, 2)), prepared.amax(dim=(1, 2))
+    values = np.asarray(prepared)
+    smallest, largest = values.min(axis=(1, 2)), values.max(axis=(1, 2))
     # Written so that NaN is out of range as well.
     if not ((smallest >= low) & (largest <= high)).all():
         raise InputError(

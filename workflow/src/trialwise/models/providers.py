@@ -1,6 +1,7 @@
 """The features of any registered model, by what provides them."""
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,19 @@ from trialwise.errors import InputError
 from trialwise.learners.scaling import expand_objects
 from trialwise.models import alignment, precomputed, text
 from trialwise.models.features import blocks_of, describe_features, write_features
+from trialwise.models.harmonization import (
+    configure_tensorflow,
+    extract_keras_features,
+    load_keras,
+)
 from trialwise.models.registry import UNTRAINED, Model
+from trialwise.models.thingsvision import (
+    brings_weights,
+    extract_thingsvision_features,
+    load_extractor,
+)
 from trialwise.models.weights import read_record
+from trialwise.stimuli import check_present, explain_missing_things
 
 SEED = 0
 
@@ -53,7 +65,8 @@ def make_features(
     if model.provider == "spose":
         _write_generative(model, images, output, Path(places["generative"]))
         return
-    if model.weights == UNTRAINED:
+    _check_environment(model)
+    if model.weights == UNTRAINED or brings_weights(model):
         _extract(model, None, images, output, places.get("root"), {}, n_workers)
         return
     weights = Path(places["weights"])
@@ -64,6 +77,8 @@ def make_features(
             model, places["base"], images, transform, output, weights=checksums
         )
     elif model.provider in text.EMBEDDERS:
+        if model.environment == "harmonization":
+            configure_tensorflow(n_workers, SEED)
         text.extract_text_features(model, weights, images, output, checksums=checksums)
     else:
         root = places.get("root")
@@ -80,23 +95,46 @@ def _write_generative(model, images, output, folder):
     write_features(blocks_of(features), facts, images, output)
 
 
+def _check_environment(model):
+    # Either environment bears the name of the package that it is for.
+    if model.environment != "main" and find_spec(model.environment) is None:
+        raise InputError(
+            f"{model.id}: there is no package {model.environment} here. Run this by "
+            f"the interpreter of an environment made from envs/{model.environment}.txt."
+        )
+
+
 def _extract(model, weights, images, output, root, checksums, n_workers):
+    if root is None:
+        raise InputError(explain_missing_things(None, images, [model.id]))
+    check_present(root, images)
+    extract = _EXTRACTORS.get(model.provider, _extract_by_torch)
+    options = {"weights": checksums, "n_workers": n_workers}
+    extract(model, weights, root, images, output, options)
+
+
+def _extract_by_torch(model, weights, root, images, output, options):
     import torch
 
     from trialwise.models.extraction import extract_features
     from trialwise.models.loaders import load
-    from trialwise.stimuli import check_present, explain_missing_things
 
-    if root is None:
-        raise InputError(explain_missing_things(None, images, [model.id]))
-    check_present(root, images)
     torch.manual_seed(SEED)
-    extract_features(
-        model,
-        load(model, weights),
-        root,
-        images,
-        output,
-        weights=checksums,
-        n_workers=n_workers,
-    )
+    extract_features(model, load(model, weights), root, images, output, **options)
+
+
+def _extract_by_keras(model, weights, root, images, output, options):
+    configure_tensorflow(options["n_workers"], SEED)
+    network = load_keras(model, weights)
+    extract_keras_features(model, network, root, images, output, **options)
+
+
+def _extract_by_thingsvision(model, weights, root, images, output, options):
+    extractor = load_extractor(model, weights)
+    extract_thingsvision_features(model, extractor, root, images, output, **options)
+
+
+_EXTRACTORS = {
+    "harmonization": _extract_by_keras,
+    "thingsvision": _extract_by_thingsvision,
+}

@@ -1,7 +1,7 @@
 """The registry of models: one row of `config/models.tsv` per representation."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -107,6 +107,28 @@ def read_models(path: str | Path, schema: str | Path | None = None) -> dict[str,
     for line, model in zip(rows, models.values(), strict=True):
         _check_references(model, models, f"{path}, line {line}")
     return models
+
+
+
+def select_models(names: Iterable[str], models: Mapping[str, Model]) -> list[str]:
+    """Put the models of a set in the place of its name.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Models, and sets of the registry such as ``paper-2024``.
+    models : mapping of str to Model
+        The registry.
+
+    Returns
+    -------
+    list of str
+        Each model once, at its first place; names that are no set stay.
+    """
+    chosen = []
+    for name in names:
+        chosen += [model.id for model in models.values() if name in model.set] or [name]
+    return list(dict.fromkeys(chosen))
 
 
 def _read_rows(path: str | Path) -> dict[int, dict[str, str]]:

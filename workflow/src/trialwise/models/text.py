@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,9 @@ from urllib3.util import Retry
 
 from trialwise.errors import InputError
 from trialwise.files import whole
+from trialwise.models.availability import API_KEY
 from trialwise.models.features import blocks_of, describe_features, write_features
+from trialwise.models.loaders import check_size, find_files, load_module
 from trialwise.models.registry import Model
 from trialwise.stimuli import object_name
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     import torch
 
 PROMPT = "A photo of a {}"
-API_KEY = "OPENAI_API_KEY"
 NAMES_PER_REQUEST = 256
 NAMES_PER_BATCH = 64
 
@@ -220,8 +222,6 @@ def _transformers(
 ) -> tuple[np.ndarray, dict[str, Any]]:
     from transformers import AutoTokenizer
 
-    from trialwise.models.loaders import load_module
-
     if model.pooling != "cls":
         raise InputError(
             f"{model.id}: language models are pooled by their first token, not by "
@@ -271,6 +271,31 @@ def _unpack(archive: Path, folder: Path) -> Path:
     return folder
 
 
+def _use(
+    model: Model, folder: Path, names: Sequence[str]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    import tensorflow_hub
+
+    (archive,) = find_files(model, folder)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as unpacked:
+        try:
+            with tarfile.open(archive) as files:
+                files.extractall(unpacked, filter="data")
+            module = tensorflow_hub.load(unpacked)
+        except (tarfile.TarError, OSError, ValueError) as error:
+            raise InputError(
+                f"{model.id}: {archive} is no archive of a model of TensorFlow Hub: "
+                f"{error}. Fetch it again."
+            ) from error
+        check_size(model, sum(int(np.prod(v.shape)) for v in module.variables))
+        texts = [PROMPT.format(name) for name in names]
+        vectors = [
+            module(texts[start : start + NAMES_PER_BATCH])
+            for start in range(0, len(texts), NAMES_PER_BATCH)
+        ]
+    return np.concatenate(vectors), {"prompt": PROMPT}
+
+
 def _api(
     model: Model, folder: Path, names: Sequence[str]
 ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -291,5 +316,6 @@ EMBEDDERS = {
     "transformers": _transformers,
     "glove": _glove,
     "fasttext": _fasttext,
+    "use": _use,
     "embedding-api": _api,
 }

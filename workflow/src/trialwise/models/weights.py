@@ -3,6 +3,7 @@
 import logging
 import re
 import shutil
+from collections.abc import Mapping
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -65,17 +66,23 @@ def get_weights(
         for name, checksum in found.items():
             _check(model, name, checksum, recorded, record)
     if found != recorded:
-        with whole(record) as temporary:
-            temporary.write_text(
-                "".join(f"{checksum}  {name}\n" for name, checksum in found.items())
-            )
+        write_record(found, record)
 
 
 def read_record(path: str | Path) -> dict[str, str]:
     """Checksums recorded at first use, by file name; empty if there are none yet."""
     path = Path(path)
     lines = path.read_text().splitlines() if path.is_file() else []
-    return {name: checksum for checksum, name in (line.split("  ") for line in lines)}
+    pairs = (line.split("  ", maxsplit=1) for line in lines)
+    return {name: checksum for checksum, name in pairs}
+
+
+def write_record(checksums: Mapping[str, str], path: str | Path) -> None:
+    """Record checksums by file name, in the form that ``sha256sum --check`` reads."""
+    with whole(path) as temporary:
+        temporary.write_text(
+            "".join(f"{checksum}  {name}\n" for name, checksum in checksums.items())
+        )
 
 
 def _get_file(model: Model, name: str, target: Path, own: Path | None) -> str:

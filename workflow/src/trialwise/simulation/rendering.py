@@ -14,6 +14,7 @@ WORDS = (
     ("disc", "pebble", "pentagon", "starfish", "star"),
     ("plain", "grained", "lined", "ribbed", "striped"),
 )
+SHAPE = 1
 MAX_LOADING = 2
 NUISANCES = ("x", "y", "size", "rotation", "background")
 

@@ -93,7 +93,7 @@ def load_module(model: Model, weights: str | Path | None) -> "torch.nn.Module":
             f"Networks come from {', '.join(LIBRARIES)}."
         )
     library = import_module(f"trialwise.models.loaders.{model.provider}")
-    files = None if weights is None else _find_files(model, Path(weights))
+    files = None if weights is None else find_files(model, weights)
     module = _build(model, library, files)
     module = module.eval().float().requires_grad_(False)
     check_parameters(model, module)
@@ -137,7 +137,16 @@ def check_parameters(model: Model, module: "torch.nn.Module") -> None:
     ------
     InputError
     """
-    n = sum(parameter.numel() for parameter in module.parameters())
+    check_size(model, sum(parameter.numel() for parameter in module.parameters()))
+
+
+def check_size(model: Model, n: int) -> None:
+    """Refuse a number of parameters other than the registered one.
+
+    Raises
+    ------
+    InputError
+    """
     if n != model.parameters:
         raise InputError(
             f"{model.id}: {model.provider} {model.name} has {n} parameters, not the "
@@ -145,7 +154,15 @@ def check_parameters(model: Model, module: "torch.nn.Module") -> None:
         )
 
 
-def _find_files(model: Model, folder: Path) -> list[Path]:
+def find_files(model: Model, folder: str | Path) -> list[Path]:
+    """The weight files of a model, in the order of their addresses.
+
+    Raises
+    ------
+    InputError
+        If one of them is not in the folder.
+    """
+    folder = Path(folder)
     names = list(model.files)
     if not names and folder.is_dir():
         names = sorted(file.name for file in folder.iterdir())
