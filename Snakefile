@@ -28,19 +28,14 @@ include: "workflow/rules/summary.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/factors.smk"
 include: "workflow/rules/learning_figures.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        consistency_tables(),
-        consistency_figures(),
-        learning_tables(),
-        representation_tables(),
-        factor_tables(),
-        learning_figures(),
-        reproduction_tables(),
-        demo_tables(),
+        study_files(),
+        report_files(),
 
 
 onstart:

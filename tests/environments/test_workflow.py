@@ -72,11 +72,11 @@ def folder(tmp_path):
     return folder
 
 
-def snakemake(folder, *targets, **study):
+def snakemake(folder, *targets, options=(), **study):
     (folder / "study.yaml").write_text(yaml.safe_dump({"results": "made", **study}))
     command = [sys.executable, "-m", "snakemake", "--cores", N_THREADS]
     command += ["--snakefile", ROOT / "Snakefile", "--directory", folder]
-    command += ["--configfile", folder / "study.yaml", "--", *targets]
+    command += ["--configfile", folder / "study.yaml", *options, "--", *targets]
     variables = {"TRIALWISE_MIRROR": str(folder.parent / "mirror")}
     return subprocess.run(
         list(map(str, command)),
@@ -130,7 +130,7 @@ def test_harmonization_from_its_environment(
     facts = json.loads((folder / target).with_suffix(".json").read_text())
     assert facts["versions"]["trialwise"]
     assert list(facts["weights"]) == [name]
-    again = snakemake(folder, "--dry-run", target, environments=environments)
+    again = snakemake(folder, target, options=["--dry-run"], environments=environments)
     assert "Nothing to be done" in again.stdout
 
 

@@ -142,6 +142,17 @@ def test_plan_of_the_learning_tasks(folder, profile):
     assert folder.plan(*given, cores=cores) == LEARNING_PLAN
 
 
+def test_without_peoples_choices_all_does_the_rest(folder):
+    plan = folder.plan("all", study=None)
+    left = FULL_PLAN["total"] - FULL_PLAN["consistency"]
+    assert plan.pop("all") == 1
+    assert plan.pop("draw_learning_figure") == 9
+    assert plan.pop("recompute_statistics") == 1
+    assert plan.pop("make_report") == 1
+    assert plan.pop("total") == left + 12
+    assert sum(plan.values()) == left
+
+
 def test_one_file_needs_its_experiment_alone(folder):
     assert folder.plan("results/small/consistency/hard/kappa.png") == {
         "simulate_observers": 1,

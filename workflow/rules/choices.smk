@@ -3,11 +3,7 @@
 
 rule learning:
     input:
-        learning_tables(),
-        representation_tables(),
-        factor_tables(),
-        learning_figures(),
-        reproduction_tables("learning-tasks", "factors"),
+        learning_files(),
 
 
 rule validate_choices:

@@ -5,6 +5,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
 from snakemake.exceptions import WorkflowError
@@ -461,6 +462,33 @@ def reproduction_tables(*papers):
     ]
 
 
+def consistency_files():
+    """All that the error-consistency paper is reproduced with."""
+    tables = consistency_tables() + consistency_figures()
+    return tables + reproduction_tables("error-consistency")
+
+
+def learning_files():
+    """All that the paper on learning tasks is reproduced with."""
+    tables = learning_tables() + representation_tables() + factor_tables()
+    tables += learning_figures() + recomputed_files()
+    return tables + reproduction_tables("learning-tasks", "factors")
+
+
+def choices_at_hand():
+    """Whether the people's choices are here or can be had; says so if not."""
+    needed = set(LEARNING["tasks"]) - LEARNING.get("choices", {}).keys()
+    mirrored = "TRIALWISE_MIRROR" in os.environ
+    fetched = Path(config["sources"], "learning-tasks").exists()
+    if PEOPLE or not needed or mirrored or fetched:
+        return True
+    LEFT_OUT["the learning tasks"] = (
+        "people's choices have no public address: name the folder that has them in "
+        "TRIALWISE_MIRROR, or your own under `learning: choices:`"
+    )
+    return False
+
+
 def measures_factors():
     """Whether the study has scores of models that measures can be set beside."""
     tasks = {"category", "reward"} == set(LEARNING["tasks"])
@@ -468,14 +496,11 @@ def measures_factors():
 
 
 def factor_tables():
-    """What goes with alignment, by published and computed values, and both tables."""
+    """What goes with alignment, and both tables of the paper."""
     tables = []
     if measures_factors():
         tables += ["<results>/summary/models.csv", "<results>/summary/factors.csv"]
     if "factors" in config["published"]:
-        tables += multiext(
-            "<results>/summary/published/", "models.csv", "statistics.csv"
-        )
         tables += [
             f"<results>/summary/tables/table-{number}.{suffix}"
             for number in (1, 2)
@@ -484,15 +509,28 @@ def factor_tables():
     return tables
 
 
+def recomputed_files():
+    """What is computed from the published values of models alone."""
+    if "factors" not in config["published"]:
+        return []
+    names = ["models.csv", "statistics.csv"]
+    names += figure_files(f"figures/{name}" for name in PUBLISHED_FIGURES)
+    return [f"<results>/summary/published/{name}" for name in names]
+
+
+def figure_files(names):
+    """The tables and pictures of figures."""
+    return [f"{name}.{suffix}" for name in names for suffix in ("csv", "png", "pdf")]
+
+
 def consistency_figures():
     """All figures of the error-consistency paper, where the study is that of it."""
     if "error-consistency" not in config["published"]:
         return []
-    return [
-        f"<results>/summary/figures/error-consistency/{name}.{suffix}"
+    return figure_files(
+        f"<results>/summary/figures/error-consistency/{name}"
         for name in ERROR_CONSISTENCY
-        for suffix in ("csv", "png", "pdf")
-    ]
+    )
 
 
 def figure_inputs(wildcards):
@@ -516,22 +554,15 @@ def representation_tables():
 
 
 def learning_figures():
-    """Figures of the learning tasks: of what was computed, and of what was published."""
-    drawn = []
-    if {"category", "reward"} == set(LEARNING["tasks"]) and "main" in LEARNERS:
-        over_models = {"summary/models", "summary/factors"}
-        drawn += [
-            f"figures/learning-tasks/{name}"
-            for name, entry in LEARNING_TASKS.items()
-            if measures_factors() or not over_models & {*entry.inputs}
-        ]
-    if "learning-tasks" in config["published"]:
-        drawn += [f"published/figures/{name}" for name in PUBLISHED_FIGURES]
-    return [
-        f"<results>/summary/{path}.{suffix}"
-        for path in drawn
-        for suffix in ("csv", "png", "pdf")
-    ]
+    """Figures of the learning tasks, of what was computed."""
+    if {"category", "reward"} != set(LEARNING["tasks"]) or "main" not in LEARNERS:
+        return []
+    over_models = {"summary/models", "summary/factors"}
+    return figure_files(
+        f"<results>/summary/figures/learning-tasks/{name}"
+        for name, entry in LEARNING_TASKS.items()
+        if measures_factors() or not over_models & {*entry.inputs}
+    )
 
 
 def is_published(wildcards):
@@ -583,3 +614,110 @@ def learning_caption(wildcards):
     if is_published(wildcards):
         caption += " " + VERSION_CAPTIONS[PUBLISHED_VERSIONS[name]]
     return caption
+
+
+def study_files():
+    """All that the target `all` makes but the report."""
+    learning = learning_files() if choices_at_hand() else recomputed_files()
+    return consistency_files() + learning + demo_tables()
+
+
+def report_inputs():
+    """Tables and figures that the report tells of, among the files of the study."""
+    wanted = ["*/summary/reproduction/*.csv", "*/summary/published/statistics.csv"]
+    wanted += [f"*/consistency/*/{name}.csv" for name in ("pairs", "groups")]
+    wanted += [f"*/{name}.csv" for name in ("regression", "recovery", "coverage")]
+    wanted += ["*/choices/scores.csv", "*/choices/penalty.csv", "*/figures/*.csv"]
+    wanted += ["*/figures/*.png"]
+    # The figures of the 2020 paper hold the same pairs.
+    wanted += [] if consistency_figures() else ["*/kappa.png"]
+    files = study_files()
+    if "<results>/summary/protocols.md" in files:
+        steps = [f"protocol-steps/{task}.csv" for task in LEARNING["tasks"]]
+        files += [f"<results>/summary/{name}" for name in ["protocols.png", *steps]]
+        wanted += ["*/protocols.png", "*/protocol-steps/*.csv"]
+    return [
+        path
+        for path in dict.fromkeys(files)
+        if any(fnmatch.fnmatch(path, pattern) for pattern in wanted)
+    ]
+
+
+def report_published():
+    """The published values that tables of the report are compared with."""
+    return [
+        f"resources/published/{paper}.csv"
+        for paper in config["published"]
+        if f"<results>/summary/reproduction/{paper}.csv" in report_inputs()
+    ]
+
+
+def report_settings():
+    """What the report must know of the study."""
+    return {
+        # The user's file stands before the one that it is laid over.
+        "configuration": [Path(path).name for path in workflow.configfiles[::-1]],
+        "seed": config["seed"],
+        "n_resamples": config["n_resamples"],
+        "groups": config["groups"],
+        "experiments": {
+            name: {
+                "comparisons": [
+                    [comparison["first"], comparison["second"]]
+                    for comparison in comparisons_of(experiment)
+                ],
+                "conditions": experiment.get("conditions", []),
+                "exclude": experiment.get("exclude", []),
+                "cluster": "cluster" in experiment,
+                "simulated": bool({"simulate", "shapes"} & set(experiment)),
+            }
+            for name, experiment in EXPERIMENTS.items()
+        },
+        "participants": LEARNING.get("participants", ""),
+        "simulate": PEOPLE,
+        "protocols": PROTOCOLS,
+        "left_out": LEFT_OUT,
+    }
+
+
+def report_files():
+    """The report of the study."""
+    return ["<results>/summary/report.html"]
+
+
+def page_files():
+    """The texts that the report is made from."""
+    names = "report.html.j2", "macros.html.j2", "methods.html.j2", "report.css"
+    names += ("defects.yaml",)
+    return [workflow.source_path(f"../report/page/{name}") for name in names]
+
+
+def digest_of_page():
+    """Digest of these texts: they count, not the folder they lie in."""
+    texts = b"".join(Path(path).read_bytes() for path in page_files())
+    return hashlib.sha256(texts).hexdigest()[:16]
+
+
+def figure_captions():
+    """Captions by the names of figures, in the order of the page."""
+    captions = {"summary/protocols": "protocols.rst"}
+    captions |= {f"consistency/{name}/kappa": "kappa.rst" for name in EXPERIMENTS}
+    captions = {
+        name: Path(workflow.source_path(f"../report/{file}")).read_text()
+        for name, file in captions.items()
+    }
+    for name, caption in CAPTIONS.items():
+        captions[f"summary/figures/error-consistency/{name}"] = caption
+    for drawn, catalogue in {
+        "figures/learning-tasks": LEARNING_TASKS,
+        "published/figures": PUBLISHED_FIGURES,
+    }.items():
+        for name in catalogue:
+            figure = SimpleNamespace(drawn=drawn, learning_figure=name)
+            captions[f"summary/{drawn}/{name}"] = learning_caption(figure)
+    made = report_inputs()
+    return {
+        name: caption
+        for name, caption in captions.items()
+        if f"<results>/{name}.png" in made
+    }

@@ -3,9 +3,7 @@
 
 rule consistency:
     input:
-        consistency_tables(),
-        consistency_figures(),
-        reproduction_tables("error-consistency"),
+        consistency_files(),
 
 
 rule validate_trials:

@@ -215,6 +215,15 @@ def _parser():
         computed={"nargs": "*", "default": []},
     )
     stage(fetch_authors_files, "models", "names", "learning-tasks", "store", "output")
+    stage(
+        make_report,
+        "results",
+        "output",
+        input=many,
+        published={"nargs": "*", "default": []},
+        templates=many,
+        settings=settings,
+    )
     return parser
 
 
@@ -980,3 +989,18 @@ def tabulate_models(options):
                 else paper_tables.to_latex(table, columns, names, path.stem)
             )
             temporary.write_text(text)
+
+
+def make_report(options):
+    """Write the page that tells what the study has found."""
+    from trialwise.files import whole
+    from trialwise.summary.report import render_report
+    from trialwise.summary.reproduction import read_published
+
+    published = {Path(path).stem: read_published(path) for path in options.published}
+    templates = {Path(path).name: Path(path).read_text() for path in options.templates}
+    page = render_report(
+        options.input, options.results, published, options.settings, templates
+    )
+    with whole(options.output) as temporary:
+        temporary.write_text(page)

@@ -178,7 +178,10 @@ class _Runner:
     """Runs batches in parts that fit into the memory of the device."""
 
     def __init__(self, network: Network, device: torch.device, size: int) -> None:
-        network.module.to(device)
+        # On CPUs convolutions are up to twice as fast with the channels last.
+        on_cpu = device.type == "cpu"
+        self.format = torch.channels_last if on_cpu else torch.preserve_format
+        network.module.to(device, memory_format=self.format)
         self.network = network
         self.device = device
         self.size = size
@@ -209,7 +212,9 @@ class _Runner:
         outputs = []
         with _single_precision():
             for part in batch.split(self.size):
-                part = part.to(self.device, non_blocking=True)
+                part = part.to(
+                    self.device, non_blocking=True, memory_format=self.format
+                )
                 outputs.append(self.network(part).cpu())
         return torch.cat(outputs).numpy()
 

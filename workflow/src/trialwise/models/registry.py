@@ -109,7 +109,6 @@ def read_models(path: str | Path, schema: str | Path | None = None) -> dict[str,
     return models
 
 
-
 def select_models(names: Iterable[str], models: Mapping[str, Model]) -> list[str]:
     """Put the models of a set in the place of its name.
 

@@ -287,7 +287,8 @@ def _use(
                 f"{model.id}: {archive} is no archive of a model of TensorFlow Hub: "
                 f"{error}. Fetch it again."
             ) from error
-        check_size(model, sum(int(np.prod(v.shape)) for v in module.variables))
+        variables = getattr(module, "variables", [])
+        check_size(model, sum(int(np.prod(v.shape)) for v in variables))
         texts = [PROMPT.format(name) for name in names]
         vectors = [
             module(texts[start : start + NAMES_PER_BATCH])
