@@ -82,6 +82,15 @@ def test_accuracy_by_trial_equals_a_t_test():
     assert half == pytest.approx(1.96 * correct[:, 2].std() / np.sqrt(30), rel=0.2)
 
 
+@pytest.mark.filterwarnings("error")
+def test_unanimous_answers_are_infinitely_far_from_chance():
+    trials = pd.DataFrame(
+        {"trial": 0, "participant": range(5), "correct": [1, 1, 1, 1, 1]}
+    )
+    row = accuracy_by_trial(trials).iloc[0]
+    assert (row["mean"], row["t"], row["p"]) == (1, np.inf, 0)
+
+
 def test_sampled_objects_fill_the_bins():
     rng = np.random.default_rng(0)
     loadings = rng.uniform(-0.5, 2.5, 2000)
