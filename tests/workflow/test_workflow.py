@@ -174,6 +174,7 @@ def test_results_do_not_depend_on_the_number_of_cores(first_run, folder):
         ".pdf",
         ".npy",
         ".txt",
+        ".html",
     }
     assert [n for n in one if one[n].read_bytes() != two[n].read_bytes()] == []
 
@@ -184,9 +185,10 @@ def test_deleted_file_is_made_again_and_no_other(finished):
     finished.run()
     after = finished.times()
     assert after.keys() == before.keys()
-    assert [n for n in after if after[n] != before[n]] == [
-        "consistency/easy/recovery.csv"
-    ]
+    assert {n for n in after if after[n] != before[n]} == {
+        "consistency/easy/recovery.csv",
+        "summary/report.html",
+    }
 
 
 def test_forced_rule_makes_its_own_files_and_no_other(finished):

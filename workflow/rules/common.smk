@@ -51,7 +51,11 @@ MODEL_TABLE = "config/models.tsv"
 GENERATIVE = "spose-49"
 PROTOCOLS = yaml.safe_load(Path("config/protocols.yaml").read_text())
 # Interpreters of other environments import the package from here.
-LIBRARY = PACKAGE.parent
+os.environ.update(
+    PYTHONPATH=os.pathsep.join(
+        filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")])
+    )
+)
 
 
 try:
@@ -612,7 +616,8 @@ def learning_caption(wildcards):
     entry, name = learning_entry(wildcards), wildcards.learning_figure
     caption = f"**{entry.number}: {entry.title}.** {LEARNING_CAPTIONS[name]}"
     if is_published(wildcards):
-        caption += " " + VERSION_CAPTIONS[PUBLISHED_VERSIONS[name]]
+        version = VERSION_CAPTIONS[PUBLISHED_VERSIONS[name]]
+        caption = f"{caption.rstrip()} {version}"
     return caption
 
 

@@ -58,8 +58,7 @@ rule extract_features:
             {"places": feature_places(wildcards, input), "threads": threads}
         ),
     shell:
-        "PYTHONPATH={LIBRARY:q}${{PYTHONPATH:+:$PYTHONPATH}} {params.python:q}"
-        " -m trialwise extract-features --models {params.models}"
+        "{params.python:q} -m trialwise extract-features --models {params.models}"
         " --model {wildcards.model} --images {input.images}"
         " --settings {params.settings:q} --output {output.features} 2>&1 | tee {log}"
 

@@ -173,8 +173,8 @@ def _fill(model: Model, network: "keras.Model", file: Path) -> None:
     try:
         network.load_weights(str(file))
     except (OSError, ValueError, KeyError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
-            f"{model.id}: {file} does not fit Harmonization's {model.name}: {reason} "
+            f"{model.id}: {file} does not fit Harmonization's {model.name}: {reason}. "
             "Supply the registered file, or correct the registry."
         ) from error

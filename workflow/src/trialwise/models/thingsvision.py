@@ -92,10 +92,10 @@ def load_extractor(model: Model, weights: str | Path | None) -> Any:
             model_parameters=parameters or None,
         )
     except (OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
             f"{model.id}: thingsvision cannot load {model.name} from {source}: "
-            f"{reason} Correct the model's row, or supply what is missing."
+            f"{reason}. Correct the model's row, or supply what is missing."
         ) from error
     if model.layer not in extractor.get_module_names():
         raise InputError(
