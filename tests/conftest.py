@@ -4,11 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-# How long an example takes depends on what else the machine does.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 ROOT = Path(__file__).parents[1]
 
