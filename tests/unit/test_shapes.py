@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import cohen_kappa_score
 
 from trialwise.simulation.rendering import image_names
@@ -11,12 +12,27 @@ from trialwise.simulation.shapes import (
     see_shapes,
     shape_of,
     simulate_namers,
-    true_kappa,
 )
 
 
 def uniform_loadings(n, seed=0):
     return np.random.default_rng(seed).uniform(0, 2, size=(n, 3))
+
+
+def true_kappa(loadings, noise):
+    """Kappa of two people who see with noise, were answers endless.
+
+    They agree by chance given the image, but share which images are hard: those near
+    the border of two shapes.
+    """
+    borders = np.linspace(0, 2, len(SHAPES) + 1)
+    level = np.digitize(loadings, borders[1:-1])
+    borders[[0, -1]] = -np.inf, np.inf
+    upper, lower = borders[level + 1] - loadings, borders[level] - loadings
+    right = norm.cdf(upper / noise) - norm.cdf(lower / noise)
+    observed = np.mean(right**2 + (1 - right) ** 2)
+    expected = right.mean() ** 2 + (1 - right.mean()) ** 2
+    return (observed - expected) / (1 - expected)
 
 
 def test_without_noise_people_see_the_shape_the_image_is_named_after():

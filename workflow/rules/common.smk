@@ -1,5 +1,6 @@
 import fnmatch
 import functools
+import hashlib
 import json
 import os
 import sys
@@ -132,10 +133,9 @@ def comparisons_of(experiment):
     lacking = set(asked["models"]) - set(kept)
 
     def is_there(group):
-        patterns = config["groups"][group]
-        return not lacking or not all(
-            fnmatch.filter(lacking, pattern) and not fnmatch.filter(kept, pattern)
-            for pattern in patterns
+        return any(
+            fnmatch.filter(kept, pattern) or not fnmatch.filter(lacking, pattern)
+            for pattern in config["groups"][group]
         )
 
     return [
@@ -160,9 +160,8 @@ def raw_trials(experiment):
     """The raw trial tables of an experiment: a folder that a job makes, or files."""
     if "folder" in experiment:
         return sorted(map(str, Path(experiment["folder"]).glob("*.csv")))
-    for key in ("simulate", "shapes"):
-        if key in experiment:
-            return f"<results>/consistency/{experiment['name']}/simulated"
+    if {"simulate", "shapes"} & experiment.keys():
+        return f"<results>/consistency/{experiment['name']}/simulated"
     return f"<sources>/{experiment['trials']}"
 
 
@@ -262,21 +261,21 @@ def decisions_of(experiment):
 
 def available(models, images):
     """Those of the models whose features of an image set can be made here."""
-    kept = []
-    for name in models:
-        model = MODELS.get(name)
-        things = os.environ.get("TRIALWISE_THINGS")
-        given = images, things, config["environments"]
-        reason = why_unavailable(model, *given) if model else ""
-        answered = Path(config["sources"], "answers", name).exists()
-        if reason and not answered and not precomputed(images, name):
-            LEFT_OUT[name] = reason
-        else:
-            kept.append(name)
-    return kept
+    reasons = {name: reason_to_leave_out(name, images) for name in models}
+    LEFT_OUT.update({name: reason for name, reason in reasons.items() if reason})
+    return [name for name, reason in reasons.items() if not reason]
 
 
 @functools.cache
+def reason_to_leave_out(name, images):
+    """Why the features of a model cannot be made here; empty if they can."""
+    answered = Path(config["sources"], "answers", name).exists()
+    if name not in MODELS or answered or precomputed(images, name):
+        return ""
+    things = os.environ.get("TRIALWISE_THINGS")
+    return why_unavailable(MODELS[name], images, things, config["environments"])
+
+
 def learned_models():
     """Models of the learning tasks whose features can be made here."""
     return available(LEARNING["models"], IMAGES)
@@ -597,9 +596,8 @@ def learning_figure_settings(wildcards):
         versions = [PUBLISHED_VERSIONS[wildcards.learning_figure]]
         return json.dumps({"inputs": inputs, "versions": versions})
     used = LEARNING["protocols"]
-    versions = [name for name in ("comparable", "published") if name in used] or used[
-        :1
-    ]
+    versions = [name for name in ("comparable", "published") if name in used]
+    versions = versions or used[:1]
     return json.dumps(
         {
             "inputs": inputs,
@@ -627,6 +625,7 @@ def study_files():
     return consistency_files() + learning + demo_tables()
 
 
+@functools.cache
 def report_inputs():
     """Tables and figures that the report tells of, among the files of the study."""
     wanted = ["*/summary/reproduction/*.csv", "*/summary/published/statistics.csv"]

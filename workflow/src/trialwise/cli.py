@@ -854,9 +854,7 @@ def draw_figure(options):
     """Tabulate and draw one figure of the error-consistency paper."""
     import pandas as pd
 
-    from trialwise.files import write_table
     from trialwise.summary.figures.drawings import DRAWINGS
-    from trialwise.summary.figures.style import save
     from trialwise.summary.reproduction import read_published
 
     tables, folders = {}, {}
@@ -869,20 +867,15 @@ def draw_figure(options):
     tabulate, draw = DRAWINGS[options.name]
     table = tabulate(tables, options.settings)
     figure = draw(table, folders) if folders else draw(table)
-    output, *drawn = options.output
-    write_table(table, output)
-    for path in drawn:
-        save(figure, path)
+    _write_figure(table, figure, options.output)
 
 
 def draw_learning_figure(options):
     """Tabulate and draw one figure of the learning tasks."""
     import pandas as pd
 
-    from trialwise.files import write_table
     from trialwise.models.registry import read_models
     from trialwise.summary.figures.alignment import DRAWINGS
-    from trialwise.summary.figures.style import save
 
     models = read_models(options.registry).values()
     settings = {
@@ -897,7 +890,15 @@ def draw_learning_figure(options):
     tabulate, draw = DRAWINGS[options.name]
     table = tabulate(tables, settings)
     figure = draw(table)
-    output, *drawn = options.output
+    _write_figure(table, figure, options.output)
+
+
+def _write_figure(table, figure, outputs):
+    """Write the table of a figure, and the figure in every format."""
+    from trialwise.files import write_table
+    from trialwise.summary.figures.style import save
+
+    output, *drawn = outputs
     write_table(table, output)
     for path in drawn:
         save(figure, path)

@@ -17,7 +17,7 @@ from trialwise import osf
 from trialwise.errors import InputError
 from trialwise.files import whole_folder
 from trialwise.learners.scaling import expand_objects
-from trialwise.models.precomputed import NAMES, match_rows
+from trialwise.models.precomputed import NAMES, match_rows, read_names
 from trialwise.models.registry import Model
 
 PROJECT = "h3t52"
@@ -227,8 +227,8 @@ def _row_names(path: Path, images: Sequence[str]) -> tuple[list[str], list[str]]
         return thingsvision_order(images), [
             f"order of rows: as thingsvision's, {path} is missing"
         ]
-    names = [line for line in path.read_text(errors="replace").splitlines() if line]
     try:
+        names = read_names(path)
         match_rows(names, images, path)
     except InputError as error:
         return thingsvision_order(images), [

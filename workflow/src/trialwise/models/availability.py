@@ -74,15 +74,20 @@ def explain_environment(model: Model, environments: Mapping[str, str]) -> str:
     )
 
 
-def describe_left_out(reasons: dict[str, str]) -> str:
+def describe_left_out(reasons: Mapping[str, str]) -> str:
     """Models that a run leaves out, one line per reason."""
+    return "\n".join(
+        f"left out: {', '.join(models)} ({reason})"
+        for reason, models in group_by_reason(reasons).items()
+    )
+
+
+def group_by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """The models of each reason, in the order of their first."""
     by_reason: dict[str, list[str]] = {}
     for model, reason in reasons.items():
         by_reason.setdefault(reason, []).append(model)
-    return "\n".join(
-        f"left out: {', '.join(models)} ({reason})"
-        for reason, models in by_reason.items()
-    )
+    return by_reason
 
 
 def _packages(urls: Iterable[str]) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from trialwise.errors import InputError
-from trialwise.models.loaders import check_size, find_files
+from trialwise.models.loaders import check_name, check_size, find_files
 from trialwise.models.pooling import pool
 from trialwise.models.preprocessing import build_preprocess, check_range
 from trialwise.models.registry import Model
@@ -75,11 +75,7 @@ def load_keras(model: Model, weights: str | Path | None) -> "keras.Model":
     Fel et al. (2022), Harmonizing the object recognition strategies of deep neural
     networks with humans; their package `harmonization` 0.0.9.
     """
-    if model.name not in ARCHITECTURES:
-        raise InputError(
-            f"{model.id}: Harmonization has no {model.name!r}. "
-            f"Choose from {', '.join(ARCHITECTURES)}."
-        )
+    check_name(model, ARCHITECTURES, "Harmonization has no")
     # TensorFlow prints pages about the machine otherwise.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     import keras

@@ -61,7 +61,7 @@ def import_features(
         or the features are not of the registered dimension or not finite.
     """
     source = Path(source)
-    listed = _read_names(names)
+    listed = read_names(names)
     parts = _parts(source) if source.is_dir() else [source]
     rows = match_rows(listed, images, names)
     features = _Rows(parts, len(listed), names)
@@ -193,7 +193,14 @@ def _parts(folder: Path) -> list[Path]:
     return [found[rows] for rows in sorted(found)]
 
 
-def _read_names(path: str | Path) -> list[str]:
+def read_names(path: str | Path) -> list[str]:
+    """Read the image of each row, one path a line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

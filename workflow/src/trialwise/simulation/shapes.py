@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -54,31 +53,6 @@ def see_shapes(
     """
     seen = loadings + noise * rng.normal(size=len(loadings))
     return np.array(SHAPES)[np.searchsorted(_EDGES, seen, side="right")]
-
-
-def true_kappa(loadings: np.ndarray, noise: float) -> float:
-    """Error consistency of two such people on given images, were answers endless.
-
-    Two people agree by chance given the image, but share which images are hard: those
-    near the border of two shapes. With p the probability of a right answer,
-    c_obs = mean(p^2 + (1 - p)^2) and c_exp = mean(p)^2 + (1 - mean(p))^2.
-
-    Parameters
-    ----------
-    loadings : ndarray, shape (n,)
-    noise : float
-
-    Returns
-    -------
-    float
-    """
-    borders = np.concatenate([[-np.inf], _EDGES, [np.inf]])
-    level = np.searchsorted(_EDGES, loadings, side="right")
-    upper, lower = borders[level + 1] - loadings, borders[level] - loadings
-    right = norm.cdf(upper / noise) - norm.cdf(lower / noise)
-    observed = np.mean(right**2 + (1 - right) ** 2)
-    expected = right.mean() ** 2 + (1 - right.mean()) ** 2
-    return float((observed - expected) / (1 - expected))
 
 
 def read_out(features: np.ndarray, shapes: np.ndarray, seed: int) -> np.ndarray:

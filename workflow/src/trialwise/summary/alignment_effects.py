@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from trialwise.summary.correlations import COLUMNS
+from trialwise.summary.model_table import by_version
 
 FIG_7 = ("r2", "task_accuracy", "class_separation", "cka", "intrinsic_dimensionality")
 FIG_11 = ("r2", "peterson", "nights")
@@ -32,7 +33,7 @@ def alignment_effects(table):
         among the `n` with a difference.
     """
     rows = []
-    for (source, version), models in table.groupby(["source", "version"], sort=False):
+    for version, models in by_version(table):
         by_id = models.set_index("model")
         aligned = by_id[(by_id["baseline"] != "") & (by_id["aligned_by"] != "")]
         for item, outcomes in (("Fig. 7", FIG_7), ("Fig. 11", FIG_11)):
@@ -41,8 +42,7 @@ def alignment_effects(table):
             for outcome in outcomes:
                 base = by_id[outcome].reindex(chosen["baseline"]).to_numpy()
                 differences = chosen[outcome] - base
-                label = {"item": item, "source": source, "version": version}
-                label["outcome"] = outcome
+                label = {**version, "item": item, "outcome": outcome}
                 rows += _differences(label, differences, chosen["aligned_by"])
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -65,12 +65,11 @@ def loss_effects(table):
         each size (`subset`), with the number of ``sizes that gain``.
     """
     rows = []
-    for (source, version), models in table.groupby(["source", "version"], sort=False):
+    for version, models in by_version(table):
         parts = models["model"].str.extract(SLIP)
         models = models.join(parts)[parts["loss"].notna()]
         for outcome, statistic, values in _bars(models):
-            label = {"item": "Fig. 6", "source": source, "version": version}
-            label["outcome"] = outcome
+            label = {**version, "item": "Fig. 6", "outcome": outcome}
             sizes = values.notna() * models["category_participants"]
             sizes = sizes + values.notna() * models["reward_participants"]
             rows += [
@@ -92,10 +91,8 @@ def _differences(label, differences, methods):
         for model, value in differences.items()
     ]
     for method in pd.unique(methods):
-        own = differences[methods == method].dropna()
         gains = {"statistic": "models that gain", "subset": method}
-        count = int((own > 0).sum()) if len(own) else np.nan
-        rows.append({**label, **gains, "value": count, "n": len(own)})
+        rows.append({**label, **gains, **_count(differences[methods == method])})
     return rows
 
 
@@ -124,8 +121,13 @@ def _steps(label, models):
             | {"value": value, "n": int(np.isfinite(value))}
             for size, value in values.items()
         ]
-        own = pd.Series(values).dropna()
-        count = int((own > 0).sum()) if len(own) else np.nan
-        gains = {"statistic": "sizes that gain", "value": count, "n": len(own)}
+        gains = {"statistic": "sizes that gain", **_count(pd.Series(values))}
         rows.append({**label, **names, **gains})
     return rows
+
+
+def _count(differences):
+    """How many of the known differences are gains."""
+    known = differences.dropna()
+    count = int((known > 0).sum()) if len(known) else np.nan
+    return {"value": count, "n": len(known)}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from trialwise.summary.model_table import is_vision
+from trialwise.summary.model_table import by_version, is_vision
 
 COLUMNS = (
     *("item", "source", "version", "statistic", "outcome", "predictor", "given"),
@@ -78,8 +78,7 @@ def correlate(table, n_resamples, seed):
         also the number of ``types with p below 0.05``, named in `subset`.
     """
     rows = []
-    for (source, version), models in table.groupby(["source", "version"], sort=False):
-        label = {"source": source, "version": version}
+    for label, models in by_version(table):
         for item, outcome, predictor, subset in CORRELATIONS:
             chosen = models[in_subset(models, subset)]
             own = rank_correlation(chosen, outcome, predictor, (), n_resamples, seed)

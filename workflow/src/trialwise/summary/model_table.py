@@ -163,6 +163,12 @@ def read_families(path):
     return table.set_index("model")
 
 
+def by_version(table):
+    """Models of each source and version, after a dict of these two labels."""
+    for (source, version), models in table.groupby(["source", "version"], sort=False):
+        yield {"source": source, "version": version}, models
+
+
 def is_vision(table):
     """Which rows are networks that see images: neither language models nor Task."""
     return ~table["type"].isin(NO_NETWORK)

@@ -5,7 +5,13 @@ import pandas as pd
 from scipy import stats
 
 from trialwise.summary.correlations import COLUMNS
-from trialwise.summary.model_table import LEARNERS, MEASURES, NLL, TASKS
+from trialwise.summary.model_table import (
+    LEARNERS,
+    MEASURES,
+    NLL,
+    TASKS,
+    by_version,
+)
 
 # Networks trained on images with text: what the text calls CLIP.
 CLIP = "Multimodal"
@@ -27,13 +33,12 @@ def rank_models(table):
         Columns of `trialwise.summary.correlations.correlate`.
     """
     rows = []
-    for (source, version), models in table.groupby(["source", "version"], sort=False):
+    for version, models in by_version(table):
         own = [{"statistic": "models", "value": len(models), "n": len(models)}]
         for task in TASKS:
             own += _ranks(models, task) + _learners(models, task)
         own += _task_performance(models)
-        label = {"item": "Fig. 3", "source": source, "version": version}
-        rows += [{**label, **row} for row in own]
+        rows += [{**version, "item": "Fig. 3", **row} for row in own]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

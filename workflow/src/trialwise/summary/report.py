@@ -13,6 +13,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from trialwise.consistency import ALL_TRIALS
+from trialwise.models.availability import group_by_reason
 from trialwise.summary import headline
 from trialwise.summary.defects import describe_defects, repaired_correlations
 from trialwise.summary.figures.alignment_catalogue import (
@@ -132,7 +133,7 @@ def render_report(files, results, published, settings, templates):
         gains=headline.gains(tables),
         kappas=headline.kappas(tables, experiments, groups, settings["n_resamples"]),
         recovered=headline.recovered(tables, experiments),
-        left_out=_by_reason(settings["left_out"]),
+        left_out=group_by_reason(dict(sorted(settings["left_out"].items()))),
         verdicts=summarise(values, settings["protocols"]),
         headline_figure=drawn.pop(HEADLINE_FIGURE, None),
         sections=arrange_figures(drawn, printed),
@@ -166,13 +167,6 @@ def _join_published(tables, published):
                 [published[name] for name in found],
             )
     return values
-
-
-def _by_reason(left_out):
-    reasons = {}
-    for model, reason in sorted(left_out.items()):
-        reasons.setdefault(reason, []).append(model)
-    return reasons
 
 
 def to_html(text):

@@ -1,5 +1,6 @@
 """Networks built by the library that has their architecture, with local weights."""
 
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from pickle import UnpicklingError
@@ -151,6 +152,26 @@ def check_size(model: Model, n: int) -> None:
         raise InputError(
             f"{model.id}: {model.provider} {model.name} has {n} parameters, not the "
             f"registered {model.parameters}. Correct either in the registry."
+        )
+
+
+def check_name(model: Model, known: Collection[str], fault: str) -> None:
+    """Refuse a model whose `name` is not among the known ones.
+
+    Parameters
+    ----------
+    model : Model
+    known : collection of str
+    fault : str
+        What the message says before the name.
+
+    Raises
+    ------
+    InputError
+    """
+    if model.name not in known:
+        raise InputError(
+            f"{model.id}: {fault} {model.name!r}. Choose from {', '.join(known)}."
         )
 
 

@@ -7,8 +7,8 @@ import timm
 import torchvision
 from torch import nn
 
-from trialwise.errors import InputError
 from trialwise.models.architectures import cornet, slip
+from trialwise.models.loaders import check_name
 from trialwise.models.loaders.state import read_checkpoint, state_of
 from trialwise.models.registry import Model
 
@@ -65,11 +65,7 @@ def build(model: Model, files: list[Path] | None) -> nn.Module:
     RuntimeError
         If the weight file does not fit.
     """
-    if model.name not in ARCHITECTURES:
-        raise InputError(
-            f"{model.id}: there is no architecture {model.name!r}. "
-            f"Choose from {', '.join(ARCHITECTURES)}."
-        )
+    check_name(model, ARCHITECTURES, "there is no architecture")
     module = ARCHITECTURES[model.name]()
     if files is not None:
         state = state_of(read_checkpoint(files[0]))

@@ -11,6 +11,7 @@ from torch import nn
 
 from trialwise.errors import InputError
 from trialwise.models.architectures.dreamsim import DreamSim
+from trialwise.models.loaders import check_name
 from trialwise.models.loaders.state import read_checkpoint, state_of
 from trialwise.models.registry import Model
 
@@ -38,11 +39,7 @@ def build(model: Model, files: list[Path] | None) -> nn.Module:
     RuntimeError
         If a weight file does not fit.
     """
-    if model.name not in KINDS:
-        raise InputError(
-            f"{model.id}: there is no DreamSim network {model.name!r}. "
-            f"Choose from {', '.join(KINDS)}."
-        )
+    check_name(model, KINDS, "there is no DreamSim network")
     module = DreamSim(model.name)
     if files is None:
         module.adapt()
