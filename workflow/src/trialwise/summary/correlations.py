@@ -205,8 +205,10 @@ def resample_spearman(x, y, given, weights):
     """
     columns = [x, y, *np.asarray(given, dtype=float).T]
     ranks = np.stack([weighted_ranks(column, weights) for column in columns], axis=2)
-    share = (weights / weights.sum(axis=1, keepdims=True))[:, :, None]
-    centred = ranks - (share * ranks).sum(axis=1, keepdims=True)
+    counts, n_drawn = weights[:, :, None], weights.sum(axis=1)[:, None, None]
+    # Sums of ranks are exact, so that equal ranks leave exactly nothing.
+    centred = ranks - (counts * ranks).sum(axis=1, keepdims=True) / n_drawn
+    share = counts / n_drawn
     pair, covariates = centred[:, :, :2], centred[:, :, 2:]
     if covariates.shape[2]:
         transposed = np.swapaxes(share * covariates, 1, 2)
