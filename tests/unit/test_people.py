@@ -45,6 +45,14 @@ def test_people_at_chance_are_left_out_unless_all_are_wanted(category):
     assert set(everybody["participant"]) == {"one", "two"}
 
 
+def test_right_and_wrong_may_be_written_as_words(category, tmp_path):
+    words = pd.read_csv(category).astype({"correct": bool})
+    words.to_csv(tmp_path / "words.csv", index=False)
+    assert ",True" in (tmp_path / "words.csv").read_text()
+    spelled = read_choices(tmp_path / "words.csv", "category")
+    pd.testing.assert_frame_equal(spelled, read_choices(category, "category"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [

@@ -169,7 +169,7 @@ def _read(path, kinds):
     columns = [*kinds, INCLUDE] if INCLUDE in header else list(kinds)
     table = read_table(path, columns)
     whole = pa.Check.str_matches(r"^-?[0-9]+(\.0)?$")
-    binary = pa.Check.str_matches(r"^[01](\.0)?$")
+    binary = pa.Check.str_matches(r"^([01](\.0)?|True|False)$")
     checks, allowed = {}, {}
     for column in columns:
         if kinds.get(column) is str:
@@ -177,12 +177,13 @@ def _read(path, kinds):
             allowed[column] = "text that is not empty"
         elif column in {"choice", "correct", "true_category_binary", INCLUDE}:
             checks[column] = pa.Column(str, binary)
-            allowed[column] = "0 or 1"
+            allowed[column] = "0 or 1, False or True"
         else:
             checks[column] = pa.Column(str, whole)
             allowed[column] = "a whole number"
     check_table(table, pa.DataFrameSchema(checks), allowed)
     numbers = [column for column in columns if kinds.get(column) is not str]
+    table[numbers] = table[numbers].replace({"False": "0", "True": "1"})
     table[numbers] = table[numbers].astype(float).astype(int)
     return table if INCLUDE in table else table.assign(include=1)
 

@@ -51,7 +51,7 @@ def protocol_steps(scores, steps):
         axes.margins(x=0.15)
         axes.set_title(task)
     axes.set_xlabel(
-        "negative log-likelihood of people's choices (nats; dotted: chance, "
-        "orange: knowing the right answer)"
+        "negative log-likelihood of people's choices (nats)\n"
+        "dotted: chance, orange: knowing the right answer"
     )
     return figure

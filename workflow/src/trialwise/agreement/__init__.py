@@ -1,0 +1,1 @@
+"""Whether two decision makers behave alike trial by trial, beyond both papers."""
