@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from trialwise.cli import main
 from trialwise.consistency.intervals import crossed_interval, resample_kappa
 from trialwise.consistency.kappa import kappa, pair_counts
 from trialwise.trials import correctness, is_human, load_trials, read_trials
@@ -210,6 +211,28 @@ def test_values_asserted_by_brain_score(
     assert networks["resnet50"] == pytest.approx(resnet50, abs=5e-6)
     human = mean_kappa(experiment, "human-human")["mean"]
     assert human == pytest.approx(ceiling, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "resnet50", "ceiling"),
+    [
+        ("cue-conflict", 0.06800, 0.33105),
+        ("edges", 0.03626, 0.31844),
+        ("silhouettes", 0.42805, 0.47571),
+    ],
+)
+def test_comparing_a_model_gives_the_values_of_brain_score(
+    experiment, resnet50, ceiling, mirror, consistency, tmp_path
+):
+    raw = mirror / "error-consistency" / "raw-data" / f"texture-shape_{experiment}"
+    (model,) = raw.glob("*_resnet50_*.csv")
+    people = consistency / experiment / "trials.csv"
+    words = ["compare", model, "--experiment", experiment, "--people", people]
+    words += ["--resamples", "20", "--output", tmp_path / "compared.csv"]
+    assert main([str(word) for word in words]) == 0
+    table = pd.read_csv(tmp_path / "compared.csv").set_index("measure")["value"]
+    assert table["kappa"] == pytest.approx(resnet50, abs=5e-6)
+    assert table["kappa_people"] == pytest.approx(ceiling, abs=5e-6)
 
 
 @pytest.fixture(scope="module")

@@ -284,3 +284,25 @@ def test_trial_table_edited_in_place_is_read_again(folder, tables):
     table = tables / "subject-02.csv"
     table.write_text(table.read_text().replace(",bird,bird,", ",na,bird,"))
     assert folder.plan(target) == {"validate_trials": 1, "total": 1}
+
+
+def test_wide_table_gives_what_one_file_per_observer_gives(folder, tables):
+    target = "results/small/consistency/own/pairs.csv"
+    folder.run(target)
+    expected = (folder.path / target).read_bytes()
+    long = pd.concat([pd.read_csv(path) for path in sorted(tables.glob("*.csv"))])
+    wide = long.pivot(
+        index=["imagename", "category"], columns="subj", values="object_response"
+    )
+    wide.reset_index().to_csv(folder.path / "wide.csv", index=False)
+    trials = {
+        "files": ["wide.csv"],
+        "columns": {"stimulus": "imagename", "truth": "category"},
+    }
+    folder.write_study(
+        comparisons=[{"first": "human", "second": "human"}],
+        experiments=[{"name": "own", "trials": trials}],
+        accuracy_table={"experiments": ["own"], "groups": ["human"]},
+    )
+    folder.run(target)
+    assert (folder.path / target).read_bytes() == expected

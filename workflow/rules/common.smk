@@ -162,7 +162,15 @@ def raw_trials(experiment):
         return sorted(map(str, Path(experiment["folder"]).glob("*.csv")))
     if {"simulate", "shapes"} & experiment.keys():
         return f"<results>/consistency/{experiment['name']}/simulated"
+    if isinstance(experiment["trials"], dict):
+        return experiment["trials"]["files"]
     return f"<sources>/{experiment['trials']}"
+
+
+def layout_of(experiment):
+    """How the user's own files of an experiment are laid out, where it has such."""
+    own = experiment.get("trials")
+    return {"own": own} if isinstance(own, dict) else {}
 
 
 def checksums_of(group):

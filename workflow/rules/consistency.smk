@@ -23,7 +23,7 @@ rule validate_trials:
         mem_mb=500,
         runtime=10,
     params:
-        code=code_of("trials"),
+        code=code_of("observer_tables"),
         folder=lambda wildcards, input: entry(wildcards).get("folder", input.trials),
         settings=lambda wildcards, input: json.dumps(
             {
@@ -31,6 +31,7 @@ rule validate_trials:
                     entry(wildcards), "categories", "image_id", "conditions", "exclude"
                 ),
                 "further": list(input.get("decisions", [])),
+                **layout_of(entry(wildcards)),
             }
         ),
     shell:

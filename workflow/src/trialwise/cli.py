@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from trialwise.commands import add_commands
 from trialwise.errors import InputError
 
 
@@ -40,7 +41,7 @@ def _parser():
     many = {"nargs": "+", "required": True}
     stage(get_source, "sources", "group", "output")
     stage(simulate_observers, "output", settings=settings)
-    stage(validate_trials, "input", "output", settings=settings)
+    stage(validate_trials, "output", input=many, settings=settings)
     stage(compare_observers, "trials", "pairs", "groups", "networks", settings=settings)
     stage(
         measure_accuracy, "trials", "accuracy", "groups", "confusion", settings=settings
@@ -224,6 +225,7 @@ def _parser():
         templates=many,
         settings=settings,
     )
+    add_commands(stages)
     return parser
 
 
@@ -255,9 +257,17 @@ def simulate_observers(options):
 def validate_trials(options):
     """Check the trial tables of one experiment and bring them into one form."""
     from trialwise.files import write_table
+    from trialwise.observer_tables import first_answers, read_observers
     from trialwise.trials import read_trials
 
-    write_table(read_trials(options.input, **options.settings), options.output)
+    given = options.settings
+    own = given.pop("own", None)
+    if own is None:
+        table = read_trials(*options.input, **given)
+    else:
+        files = own.pop("files") + given.pop("further")
+        table = first_answers(read_observers(files, **own, **given))
+    write_table(table, options.output)
 
 
 def compare_observers(options):

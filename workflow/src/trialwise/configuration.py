@@ -68,7 +68,7 @@ def check_study(
             "Each experiment needs a name of its own."
         )
     for entry in entries:
-        if "trials" in entry:
+        if isinstance(entry.get("trials"), str):
             _check_name(
                 entry["trials"], source_groups, f"{entry['name']}: no external files"
             )
@@ -125,6 +125,11 @@ def _check_entry(entry: dict, config: dict) -> None:
                 f"configuration: {entry['name']}: {key} is {entry[key]!r}.\n"
                 "Allowed: a regular expression with one group in parentheses."
             )
+    if "categories" in entry and isinstance(entry.get("trials"), dict):
+        raise InputError(
+            f"configuration: {entry['name']}: files of your own have the categories "
+            "that their truths are.\nDrop `categories`."
+        )
     if "texture_trained" in entry and "texture" not in entry:
         raise InputError(
             f"configuration: {entry['name']}: texture_trained needs shape bias.\n"

@@ -11,15 +11,15 @@ import pandas as pd
 from trialwise.errors import InputError
 
 
-def read_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+def read_table(path: str | Path, columns: Sequence[str] | None) -> pd.DataFrame:
     """Read the named columns of a CSV file as text, with the place of every row.
 
     Parameters
     ----------
     path : path
         UTF-8 text with a header line.
-    columns : sequence of str
-        Columns that must be there; others are dropped.
+    columns : sequence of str, optional
+        Columns that must be there; others are dropped. None: keep all.
 
     Returns
     -------
@@ -29,9 +29,15 @@ def read_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file is empty, not UTF-8, lacks a column or has a ragged line.
+        If the file is missing, empty, not UTF-8, lacks a column, has one twice or has a
+        ragged line.
     """
-    data = Path(path).read_bytes()
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror}. Name a CSV file that can be read."
+        ) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -42,7 +48,7 @@ def read_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     reader = csv.reader(io.StringIO(text, newline=None), strict=True)
     try:
         header = next(reader, [])
-        _check_header(path, header, columns)
+        _check_header(path, header, columns or ())
         rows, lines = [], []
         for row in reader:
             if len(row) != len(header):
@@ -58,7 +64,8 @@ def read_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
         ) from error
     if not rows:
         raise InputError(f"{path}, line 2: no trial under the header. Supply them.")
-    table = pd.DataFrame(rows, columns=header, dtype=str)[list(columns)]
+    table = pd.DataFrame(rows, columns=header, dtype=str)
+    table = table if columns is None else table[list(columns)]
     return table.assign(file=str(path), line=lines)
 
 
@@ -97,6 +104,11 @@ def place(row: pd.Series) -> str:
 def _check_header(path: str | Path, header: list[str], columns: Sequence[str]) -> None:
     if not header:
         raise InputError(f"{path}, line 1: the file is empty. Supply its trials.")
+    for column in header:
+        if header.count(column) > 1:
+            raise InputError(
+                f"{path}, line 1: two columns are called {column!r}. Rename one."
+            )
     missing = [column for column in columns if column not in header]
     if missing:
         raise InputError(

@@ -93,9 +93,9 @@ def read_trials(
             f"{image_id}. Correct the name or the experiment's `image_id`."
         )
     table = table.assign(image=image)
-    _check_unique(table)
+    check_unique(table)
     if paired:
-        _check_paired(table)
+        check_paired(table)
     return pd.DataFrame(
         {
             "observer": table["subj"],
@@ -115,7 +115,10 @@ def load_trials(path: str | Path) -> pd.DataFrame:
     """Load a table written from `read_trials`, every label as text."""
     numbers = {"correct": int, "row": int}
     text = dict.fromkeys(
-        ["observer", "session", "trial", "response", "category", "condition", "image"],
+        [
+            *("observer", "session", "trial", "response", "category", "condition"),
+            *("image", "cluster", "group"),
+        ],
         str,
     )
     return pd.read_csv(path, dtype={**text, **numbers}, keep_default_na=False)
@@ -195,6 +198,32 @@ def label_in_name(pattern: str, images: Sequence[str]) -> np.ndarray:
     return labels.to_numpy()
 
 
+def clusters_of(
+    trials: pd.DataFrame, images: Sequence[str], pattern: str | None = None
+) -> np.ndarray:
+    """Label images that are to be resampled together.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        Column ``image`` and perhaps ``cluster``.
+    images : sequence of str, length n
+    pattern : str, optional
+        Read the labels out of the image names, see `label_in_name`. Default: the column
+        ``cluster``, or each image its own label.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+    """
+    if pattern is not None:
+        return label_in_name(pattern, images)
+    if "cluster" not in trials:
+        return np.asarray(images)
+    labels = trials.drop_duplicates("image").set_index("image")["cluster"]
+    return labels.loc[list(images)].to_numpy()
+
+
 def members(patterns, observers):
     """Observers that match one of the patterns (``*`` allowed), in pattern order.
 
@@ -248,7 +277,8 @@ def _check_known(
         )
 
 
-def _check_unique(table: pd.DataFrame) -> None:
+def check_unique(table: pd.DataFrame) -> None:
+    """Check that nobody answers an image twice; columns ``subj, image, file, line``."""
     repeated = table.duplicated(["subj", "image"])
     if repeated.any():
         second = table[repeated].iloc[0]
@@ -260,7 +290,8 @@ def _check_unique(table: pd.DataFrame) -> None:
         )
 
 
-def _check_paired(table: pd.DataFrame) -> None:
+def check_paired(table: pd.DataFrame) -> None:
+    """Check that all saw the same images; columns ``subj, image, file, line``."""
     images = table.groupby("subj")["image"].agg(set)
     reference = images.index[0]
     for observer, seen in images.items():

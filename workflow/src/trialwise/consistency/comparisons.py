@@ -16,7 +16,7 @@ from trialwise.consistency import (
     percentiles,
 )
 from trialwise.errors import InputError
-from trialwise.trials import HUMAN, correctness, label_in_name, members
+from trialwise.trials import HUMAN, clusters_of, correctness, members
 
 ROW_PERIOD = 4
 
@@ -54,7 +54,8 @@ def compare_observers(
     comparisons : sequence of Comparison
     cluster : str, optional
         Regular expression whose first group, searched in the image name, labels images
-        to be resampled together; default every image by itself.
+        to be resampled together; default the column ``cluster`` of the trials, or every
+        image by itself.
     n_resamples, seed : int
         Bootstrap samples, and the seed they are drawn from.
 
@@ -170,7 +171,7 @@ class _Resampled:
         self.observers, images, correct = correctness(trials, observers)
         self.n, self.k, self.n11 = kappa.pair_counts(correct)
         self.kappa = kappa.kappa(self.n, self.k[:, None], self.k[None, :], self.n11)
-        labels = images if cluster is None else label_in_name(cluster, images)
+        labels = clusters_of(trials, images, cluster)
         self.seed = seed
         self.resampled = intervals.resample_kappa(
             correct, labels, n_resamples, np.random.default_rng([seed, 0])
