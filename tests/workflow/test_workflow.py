@@ -149,7 +149,13 @@ def test_without_peoples_choices_all_does_the_rest(folder):
     assert plan.pop("draw_learning_figure") == 9
     assert plan.pop("recompute_statistics") == 1
     assert plan.pop("make_report") == 1
-    assert plan.pop("total") == left + 12
+    agreement = ["test_difficulty", "individuate", "compare_wrong_answers"]
+    agreement += ["rank_observers"]
+    assert [plan.pop(name) for name in agreement] == [3, 3, 3, 3]
+    assert plan.pop("plan_trials") == 1
+    assert plan["compare_with_published"] == 2
+    plan["compare_with_published"] -= 1
+    assert plan.pop("total") == left + 26
     assert sum(plan.values()) == left
 
 

@@ -156,6 +156,31 @@ def compared_groups(experiment):
     return groups_of(c[side] for c in pairs for side in ("first", "second"))
 
 
+def agreement_settings(wildcards):
+    """What the stages of agreement of an experiment need, as JSON."""
+    own = entry(wildcards)["agreement"]
+    people, machines = own["people"], own["machines"]
+    pairs = [(people, people), (machines, machines), (machines, people)]
+    return json.dumps(
+        {
+            **own,
+            "groups": groups_of([people, machines]),
+            "comparisons": pairs,
+            "cluster": entry(wildcards).get("cluster"),
+            **select(config, "n_matrices", "n_resamples", "seed"),
+        }
+    )
+
+
+def learner_agreement(name):
+    """Tables of kappa between learners and people, one per protocol and task."""
+    return [
+        f"<results>/agreement/learning/{protocol}/{task}/{name}.csv"
+        for protocol in LEARNING["protocols"]
+        for task in LEARNING["tasks"]
+    ]
+
+
 def raw_trials(experiment):
     """The raw trial tables of an experiment: a folder that a job makes, or files."""
     if "folder" in experiment:

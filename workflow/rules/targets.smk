@@ -1,5 +1,11 @@
 # What the targets consist of: tables, figures and the report of a study.
 
+AGREEMENT = (
+    *("difficulty", "difficulty-pairs", "difficulty-correlation", "individuation"),
+    *("individuation-power", "replicas", "wrong-answers", "wrong-answer-pairs"),
+    *("ranks", "rank-pairs"),
+)
+
 
 def penalty_files():
     """Per model scores against a fixed penalty, where `comparable` is asked for."""
@@ -95,6 +101,22 @@ def learning_files():
     tables = learning_tables() + representation_tables() + factor_tables()
     tables += learning_figures() + recomputed_files()
     return tables + reproduction_tables("learning-tasks")
+
+
+def agreement_files():
+    """How far observers agree beyond both papers; with learners where there are any."""
+    files = [
+        f"<results>/agreement/{name}/{table}.csv"
+        for name, experiment in EXPERIMENTS.items()
+        if "agreement" in experiment
+        for table in AGREEMENT
+    ]
+    if files:
+        files.append("<results>/agreement/planning.csv")
+    if LEARNERS and learned_models() and choices_at_hand():
+        names = ["kappa", "ranks", "rank-pairs", "rankings", "rankings-agreement"]
+        files += [f"<results>/agreement/learning/{name}.csv" for name in names]
+    return files
 
 
 def choices_at_hand():
@@ -242,7 +264,7 @@ def learning_caption(wildcards):
 def study_files():
     """All that the target `all` makes but the report."""
     learning = learning_files() if choices_at_hand() else recomputed_files()
-    return consistency_files() + learning + demo_tables()
+    return consistency_files() + agreement_files() + learning + demo_tables()
 
 
 @functools.cache
@@ -251,6 +273,8 @@ def report_inputs():
     wanted = ["*/summary/reproduction/*.csv", "*/summary/published/statistics.csv"]
     wanted += [f"*/consistency/*/{name}.csv" for name in ("pairs", "groups")]
     wanted += [f"*/{name}.csv" for name in ("regression", "recovery", "coverage")]
+    wanted += [f"*/agreement/*/{name}.csv" for name in AGREEMENT if name != "replicas"]
+    wanted += ["*/agreement/learning/*.csv", "*/agreement/planning.csv"]
     wanted += ["*/choices/scores.csv", "*/choices/penalty.csv", "*/figures/*.csv"]
     wanted += ["*/figures/*.png"]
     # The figures of the 2020 paper hold the same pairs.
@@ -311,8 +335,8 @@ def report_files():
 
 def page_files():
     """The texts that the report is made from."""
-    names = "report.html.j2", "macros.html.j2", "methods.html.j2", "report.css"
-    names += ("defects.yaml",)
+    names = ["report.html.j2", "macros.html.j2", "methods.html.j2", "report.css"]
+    names += ["agreement.html.j2", "defects.yaml"]
     return [workflow.source_path(f"../report/page/{name}") for name in names]
 
 

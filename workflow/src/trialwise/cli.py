@@ -225,6 +225,28 @@ def _parser():
         templates=many,
         settings=settings,
     )
+    stage(
+        test_difficulty, "trials", "overall", "pairs", "correlation", settings=settings
+    )
+    stage(individuate, "trials", "output", "power", "replicas", settings=settings)
+    stage(compare_wrong_answers, "trials", "pooled", "pairs", settings=settings)
+    stage(rank_observers, "trials", "ranks", "pairs", settings=settings)
+    stage(plan_trials, "output", settings=settings)
+    stage(
+        compare_with_learners,
+        "participants",
+        "scores",
+        input=many,
+        settings=settings,
+    )
+    stage(
+        rank_models,
+        *("choice-scores", "choice-participants", "kappa", "ranks", "pairs"),
+        *("rankings", "agreement"),
+        scores=many,
+        participants=many,
+        settings=settings,
+    )
     add_commands(stages)
     return parser
 
@@ -1015,3 +1037,136 @@ def make_report(options):
     )
     with whole(options.output) as temporary:
         temporary.write_text(page)
+
+
+def test_difficulty(options):
+    """Test agreement beyond shared difficulty, and correlate difficulty of groups."""
+    from trialwise.agreement.difficulty import difficulty_correlation
+    from trialwise.agreement.fixed_margins import difficulty_tests
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    trials, given = load_trials(options.trials), options.settings
+    groups = given["groups"]
+    pairs, overall = difficulty_tests(
+        trials,
+        groups,
+        given["comparisons"],
+        n_matrices=given["n_matrices"],
+        seed=given["seed"],
+    )
+    first, second = given["people"], given["machines"]
+    correlation = difficulty_correlation(trials, groups[first], groups[second])
+    write_table(pairs, options.pairs)
+    write_table(overall, options.overall)
+    write_table(correlation.assign(first=first, second=second), options.correlation)
+
+
+def individuate(options):
+    """Test whether people and simulated replicas agree with one person above others."""
+    from trialwise.agreement.individuation import individuation, individuation_power
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    trials, given = load_trials(options.trials), options.settings
+    people, machines = (given["groups"][given[key]] for key in ("people", "machines"))
+    sampling = {"n_matrices": given["n_matrices"], "seed": given["seed"]}
+    table = individuation(
+        trials, people, people, panel=machines, cluster=given["cluster"], **sampling
+    )
+    replicas, power = individuation_power(trials, people, **sampling)
+    write_table(table, options.output)
+    write_table(power, options.power)
+    write_table(replicas, options.replicas)
+
+
+def compare_wrong_answers(options):
+    """Compare which wrong answers observers give to the images both get wrong."""
+    from trialwise.agreement.wrong_answers import wrong_answer_agreement
+    from trialwise.consistency.comparisons import Comparison
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials
+
+    given = options.settings
+    compared = [Comparison(*groups) for groups in given["comparisons"]]
+    pairs, pooled = wrong_answer_agreement(
+        load_trials(options.trials), given["groups"], compared, cluster=given["cluster"]
+    )
+    write_table(pairs, options.pairs)
+    write_table(pooled, options.pooled)
+
+
+def rank_observers(options):
+    """Rank models by kappa with people, with the ranks that the data allow."""
+    from trialwise.agreement import ranks
+    from trialwise.files import write_table
+    from trialwise.trials import load_trials, members
+
+    trials, given = load_trials(options.trials), options.settings
+    observers = sorted(trials["observer"].unique())
+    people, machines = (
+        members(given["groups"][given[key]], observers)
+        for key in ("people", "machines")
+    )
+    table, pairs = ranks.rank_observers(
+        trials,
+        machines,
+        people,
+        cluster=given["cluster"],
+        n_resamples=given["n_resamples"],
+        seed=given["seed"],
+    )
+    write_table(table, options.ranks)
+    write_table(pairs, options.pairs)
+
+
+def plan_trials(options):
+    """Tabulate how many images an interval width or a difference of kappas needs."""
+    from trialwise.agreement.planning import planning_table
+    from trialwise.files import write_table
+
+    write_table(planning_table(**options.settings), options.output)
+
+
+def compare_with_learners(options):
+    """Compute kappa between learners and people who saw the same trials."""
+    import itertools
+
+    import pandas as pd
+
+    from trialwise.agreement.learning import kappa_row, learner_kappa
+    from trialwise.files import write_table
+
+    given = options.settings
+    named = itertools.product(given["learners"], given["models"])
+    participants, rows = [], []
+    for (learner, model), path in zip(named, options.input, strict=True):
+        own = learner_kappa(pd.read_csv(path), given["task"])
+        names = {"protocol": given["protocol"], "task": given["task"]}
+        names |= {"learner": learner, "model": model}
+        rows.append(kappa_row(own, names))
+        participants.append(own.assign(**names))
+    write_table(pd.concat(participants, ignore_index=True), options.participants)
+    write_table(pd.DataFrame(rows), options.scores)
+
+
+def rank_models(options):
+    """Rank models in the learning tasks by several measures, and compare rankings."""
+    import pandas as pd
+
+    from trialwise.agreement.learning import join_kappa, rank_learners, rankings
+    from trialwise.files import write_table
+
+    kappa = pd.concat(map(pd.read_csv, options.scores), ignore_index=True)
+    by_person = pd.concat(map(pd.read_csv, options.participants), ignore_index=True)
+    scores = join_kappa(pd.read_csv(options.choice_scores), kappa)
+    ranks, pairs = rank_learners(
+        join_kappa(pd.read_csv(options.choice_participants), by_person),
+        **options.settings,
+    )
+    ranked, agreement = rankings(scores)
+    write_table(kappa, options.kappa)
+    write_table(ranks, options.ranks)
+    write_table(pairs, options.pairs)
+    write_table(ranked, options.rankings)
+    write_table(agreement, options.agreement)

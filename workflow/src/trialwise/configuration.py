@@ -90,6 +90,8 @@ def check_study(
     for entry in config["experiments"]:
         for key in {"networks", "texture_trained"} & set(entry):
             _check_name(entry[key], config["groups"], f"{entry['name']}: no group")
+        for name in entry.get("agreement", {}).values():
+            _check_name(name, config["groups"], f"{entry['name']}: no group")
         for name in entry.get("decisions", {"models": []})["models"]:
             _check_name(name, models, f"{entry['name']}: no model")
         if "decisions" in entry:

@@ -277,6 +277,39 @@ def _check_known(
         )
 
 
+def pairs_between(
+    observers: Sequence[str], first: Sequence[str], second: Sequence[str]
+) -> np.ndarray:
+    """Pairs of observers between two lists of names, each pair once.
+
+    Parameters
+    ----------
+    observers : sequence of str
+    first, second : sequence of str
+        Names; nobody is paired with himself.
+
+    Returns
+    -------
+    ndarray of int, shape (2, pairs)
+        Places i < j in `observers`.
+
+    Raises
+    ------
+    InputError
+        If there is no pair.
+    """
+    place = {name: at for at, name in enumerate(observers)}
+    pairs = {
+        tuple(sorted((place[a], place[b]))) for a in first for b in second if a != b
+    }
+    if not pairs:
+        raise InputError(
+            f"There is no pair of observers between {', '.join(first)} and "
+            f"{', '.join(second)}. A comparison needs two observers or more."
+        )
+    return np.array(sorted(pairs)).T
+
+
 def check_unique(table: pd.DataFrame) -> None:
     """Check that nobody answers an image twice; columns ``subj, image, file, line``."""
     repeated = table.duplicated(["subj", "image"])

@@ -15,8 +15,13 @@ from trialwise.consistency import (
     null,
     percentiles,
 )
-from trialwise.errors import InputError
-from trialwise.trials import HUMAN, clusters_of, correctness, members
+from trialwise.trials import (
+    HUMAN,
+    clusters_of,
+    correctness,
+    members,
+    pairs_between,
+)
 
 ROW_PERIOD = 4
 
@@ -179,18 +184,7 @@ class _Resampled:
 
     def pairs(self, first, second):
         """Indices i < j of the pairs between two lists of names, each pair once."""
-        places = {
-            tuple(sorted((self.observers.index(a), self.observers.index(b))))
-            for a in first
-            for b in second
-            if a != b
-        }
-        if not places:
-            raise InputError(
-                f"There is no pair of observers between {', '.join(first)} and "
-                f"{', '.join(second)}. A comparison needs two observers or more."
-            )
-        return np.array(sorted(places)).T
+        return pairs_between(self.observers, first, second)
 
     def pair_table(self, i, j):
         """All measures of the pairs (i, j)."""

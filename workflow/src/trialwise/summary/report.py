@@ -15,6 +15,7 @@ from markupsafe import Markup
 from trialwise.consistency import ALL_TRIALS
 from trialwise.models.availability import group_by_reason
 from trialwise.summary import headline
+from trialwise.summary.agreement import describe_agreement
 from trialwise.summary.defects import describe_defects, repaired_correlations
 from trialwise.summary.figures.alignment_catalogue import (
     LEARNING_TASKS,
@@ -137,6 +138,7 @@ def render_report(files, results, published, settings, templates):
         verdicts=summarise(values, settings["protocols"]),
         headline_figure=drawn.pop(HEADLINE_FIGURE, None),
         sections=arrange_figures(drawn, printed),
+        agreement=describe_agreement(tables, list(experiments)),
         protocols=headline.protocols(tables),
         protocol_figure=drawn.get(PROTOCOL_FIGURE),
         defects=describe_defects(templates["defects.yaml"], tables, experiments, groups)
