@@ -65,6 +65,7 @@ STUDIES = {
     "papers": {
         "base": "config.yaml",
         "n_resamples": 200,
+        "n_matrices": 200,
         "published": ["error-consistency", "factors"],
         "learning": {
             "protocols": ["comparable"],

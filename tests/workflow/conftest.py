@@ -17,6 +17,7 @@ STUDY = """
 results: results/small
 published: []
 n_resamples: 200
+n_matrices: 200
 groups:
   human: ["subject-*"]
   network: ["network-*"]
@@ -27,6 +28,7 @@ comparisons:
 experiments:
   - name: easy
     networks: network
+    agreement: {people: human, machines: network}
     simulate:
       images: 160
       groups:

@@ -200,3 +200,31 @@ rule rank_models:
         " --kappa {output.kappa} --ranks {output.ranks} --pairs {output.pairs}"
         " --rankings {output.rankings} --agreement {output.agreement}"
         " 2>&1 | tee {log}"
+
+
+rule agreement_validity:
+    input:
+        collect("<results>/agreement/validity/{method}.csv", method=METHODS),
+
+
+rule measure_validity:
+    output:
+        "<results>/agreement/validity/{method}.csv",
+    log:
+        "<logs>/measure_validity/{method}.log",
+    benchmark:
+        "<benchmarks>/measure_validity/{method}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=120,
+    params:
+        code=code_of(*(f"simulation.{module}" for module, _, _ in METHODS.values())),
+        settings=json.dumps(
+            {"worlds": config["validity_worlds"], "seed": config["seed"]}
+        ),
+    shell:
+        "python -m trialwise measure-validity --method {wildcards.method}"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"

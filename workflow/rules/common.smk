@@ -31,6 +31,7 @@ try:
     from trialwise.models.registry import UNTRAINED, read_models, select_models
     from trialwise.models.thingsvision import brings_weights
     from trialwise.simulation import observers, recovery
+    from trialwise.simulation.agreement_validity import METHODS
     from trialwise.simulation.representations import representation_names
     from trialwise.sources import read_sources
     from trialwise.summary.figures.alignment_catalogue import (
@@ -109,6 +110,7 @@ wildcard_constraints:
     scaling="in-place|seen-scaled|raw|global",
     model="|".join([*MODELS, *LEARNING["models"]]),
     images="|".join(["things", *IMAGE_FOLDERS]),
+    method="|".join(METHODS),
 
 
 def entry(wildcards):

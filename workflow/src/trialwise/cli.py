@@ -232,6 +232,7 @@ def _parser():
     stage(compare_wrong_answers, "trials", "pooled", "pairs", settings=settings)
     stage(rank_observers, "trials", "ranks", "pairs", settings=settings)
     stage(plan_trials, "output", settings=settings)
+    stage(measure_validity, "method", "output", settings=settings)
     stage(
         compare_with_learners,
         "participants",
@@ -1126,6 +1127,15 @@ def plan_trials(options):
     from trialwise.files import write_table
 
     write_table(planning_table(**options.settings), options.output)
+
+
+def measure_validity(options):
+    """Measure size, power and coverage of a method in simulated worlds."""
+    from trialwise.files import write_table
+    from trialwise.simulation import agreement_validity
+
+    table = agreement_validity.measure_validity(options.method, **options.settings)
+    write_table(table, options.output)
 
 
 def compare_with_learners(options):

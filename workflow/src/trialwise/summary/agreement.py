@@ -249,9 +249,8 @@ def _planning(tables):
     table = tables.get("agreement/planning")
     if table is None:
         return None
-    table = table[
-        (table["model"] == COPY_MODEL) & (table["images"] != DIFFERENT_IMAGES)
-    ]
+    asked = (table["model"] == COPY_MODEL) & (table["images"] != DIFFERENT_IMAGES)
+    table = table[asked].dropna(subset="n")
     bodies = []
     for accuracies, own in table.groupby(["accuracy_i", "accuracy_j"], sort=False):
         rows = tuple((_question(row), f"{int(row.n):,}") for row in own.itertuples())
