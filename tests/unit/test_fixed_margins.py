@@ -233,7 +233,7 @@ def check_size_and_power(rejected, worlds):
 
 
 def test_size_and_power_in_few_worlds(rejected):
-    check_size_and_power(rejected(25), 25)
+    check_size_and_power(rejected(60), 60)
 
 
 @pytest.mark.full

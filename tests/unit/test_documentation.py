@@ -1,0 +1,54 @@
+"""What users read says all there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trialwise.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def keys(schema):
+    """Names of all keys that a schema allows, at any depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for part in schema.values():
+            yield from keys(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from keys(part)
+
+
+@pytest.mark.parametrize("name", ["config", "protocols", "models"])
+def test_every_key_is_explained(name):
+    path = ROOT / "workflow" / "schemas" / f"{name}.schema.yaml"
+    schema = yaml.safe_load(path.read_text())
+    text = (ROOT / "config" / "README.md").read_text()
+    if name == "models":
+        header = (ROOT / "config" / "models.tsv").read_text().partition("\n")[0]
+        assert set(header.split("\t")) == set(keys(schema))
+        return
+    blocks = re.findall(r"```.*?```", text, re.S)
+    code = re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
+    explained = set(re.findall(r"[\w-]+", " ".join([*code, *blocks])))
+    assert set(keys(schema)) - explained == set()
+
+
+def test_every_stage_says_what_it_does(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    stages = re.findall(r"^    ([a-z][a-z-]+)(.*(?:\n {20,}.*)*)", shown, re.M)
+    assert len(stages) > 40
+    assert [name for name, text in stages if not text.strip()] == []
+
+
+@pytest.mark.parametrize("file", ["README.md", "config/README.md"])
+def test_named_files_exist(file):
+    text = (ROOT / file).read_text()
+    named = re.findall(r"`((?:workflow|resources|envs|tests|config)/[\w./-]+)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
