@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 from scipy.special import expit
 
+from trialwise.learners.l1 import l1_optimum
 from trialwise.learners.scaling import principal_components, rotate
 
 C_BY_ACCURACY = (
@@ -125,8 +126,7 @@ def log_odds(features: np.ndarray, category: np.ndarray, penalty: str) -> np.nda
     features : ndarray, shape (n, D)
     category : ndarray of int, shape (n,)
     penalty : {"l1", "l2"}
-        "l2": the optimum itself, with an intercept that is not penalised. "l1":
-        liblinear at a tight tolerance, with an intercept that is nearly free.
+        Either way the optimum itself, with an intercept that is not penalised.
 
     Returns
     -------
@@ -143,8 +143,9 @@ def log_odds(features: np.ndarray, category: np.ndarray, penalty: str) -> np.nda
             weights, intercept = optimum(*seen, grid, weights, intercept)
         else:
             for k, c in enumerate(grid):
-                free = {"tol": 1e-8, "intercept_scaling": 1e3 * max(1, 1 / c)}
-                weights[k], intercept[k] = fit_logistic(*seen, "l1", c, **free)
+                weights[k], intercept[k] = l1_optimum(
+                    *seen, c, weights[k], intercept[k]
+                )
         odds[t] = weights @ rows[t] + intercept
     return odds
 
@@ -228,7 +229,7 @@ def _step_size(rows, category, c, start, step):
     return size
 
 
-def fit_logistic(rows, category, penalty, c, **options):
+def fit_logistic(rows, category, penalty, c):
     """Fit scikit-learn's liblinear logistic regression.
 
     Parameters
@@ -238,8 +239,6 @@ def fit_logistic(rows, category, penalty, c, **options):
     penalty : {"l1", "l2"}
         Both also penalise the intercept.
     c : float
-    **options
-        Passed to `sklearn.linear_model.LogisticRegression`.
 
     Returns
     -------
@@ -254,7 +253,6 @@ def fit_logistic(rows, category, penalty, c, **options):
         solver="liblinear",
         max_iter=5000,
         random_state=SEED,
-        **options,
     ).fit(rows, category)
     return model.coef_[0], model.intercept_[0]
 
