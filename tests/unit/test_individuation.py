@@ -158,6 +158,20 @@ def test_people_stand_in_for_replicas(world):
     assert all(both[r, t] == both[t, r] for r, t in both.index)
 
 
+def test_z_of_other_people_with_the_target_stands_beside(world):
+    trials = table(world)
+    tested = individuation(trials, PEOPLE, [*PEOPLE, "replica"], **FAST)
+    z = tested.pivot(index="replica", columns="target", values="z")
+    beside = tested.pivot(index="replica", columns="target", values="z_others")
+    people = [name for name in z.index if name != "replica"]
+    target, others = people[0], people[1:]
+    assert beside.loc["replica", target] == pytest.approx(z.loc[others, target].mean())
+    expected = z.loc[others[1:], target].mean()
+    assert beside.loc[others[0], target] == pytest.approx(expected)
+    alone = individuation(trials, PEOPLE, ["replica"], **FAST)
+    assert alone["z_others"].isna().all()
+
+
 def test_images_a_replica_was_made_from_are_refused(world):
     with pytest.raises(InputError, match="made from answers to image i0007"):
         individuation(

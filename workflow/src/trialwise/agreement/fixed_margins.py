@@ -23,8 +23,7 @@ and for rows traded pairwise at once by Carstens et al. 2018, ESA 11).
 import numpy as np
 import pandas as pd
 
-from trialwise.errors import InputError
-from trialwise.trials import correctness, members
+from trialwise.trials import correctness, members, pairs_between
 
 # In the published experiments the autocorrelation of n11 after three sweeps is about .1
 # within groups of 10 people or 16 networks (.22 for the slowest pair) and .25 (.55)
@@ -246,7 +245,7 @@ def difficulty_tests(trials, groups, comparisons, *, n_matrices=10_000, seed=0):
         observers = [o for o in known if o in {*one, *other}]
         _, images, correct = correctness(trials, observers)
         labels = None if set(one) & set(other) else np.isin(observers, one)
-        i, j = _pairs(observers, one, other)
+        i, j = pairs_between(observers, one, other)
         n11 = np.sum(correct[i] & correct[j], axis=1)
         rng = np.random.default_rng(seed)
         sampled = sample_overlaps(correct, i, j, n_matrices, rng, labels)
@@ -273,18 +272,3 @@ def difficulty_tests(trials, groups, comparisons, *, n_matrices=10_000, seed=0):
         pd.concat(pairs, ignore_index=True)[PAIR_COLUMNS],
         pd.DataFrame(overall, columns=OVERALL_COLUMNS),
     )
-
-
-def _pairs(observers, one, other):
-    places = {
-        tuple(sorted((observers.index(a), observers.index(b))))
-        for a in one
-        for b in other
-        if a != b
-    }
-    if not places:
-        raise InputError(
-            f"There is no pair of observers between {', '.join(one)} and "
-            f"{', '.join(other)}. A comparison needs two observers or more."
-        )
-    return np.array(sorted(places)).T

@@ -23,7 +23,7 @@ from trialwise.agreement.fixed_margins import sample_matrices
 from trialwise.consistency.intervals import percentile_interval
 from trialwise.consistency.kappa import kappa
 from trialwise.errors import InputError
-from trialwise.trials import correctness, label_in_name, members
+from trialwise.trials import clusters_of, correctness, members
 
 COPY_PROBABILITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
@@ -32,7 +32,8 @@ MEASURES = [
     *("fidelity", "fidelity_low", "fidelity_high", "fidelity_note", "n_undefined"),
 ]
 COLUMNS = [
-    *("replica", "target", "n", "n11", "expected", "z", "p_upper", *MEASURES),
+    *("replica", "target", "n", "n11", "expected", "z", "p_upper", "z_others"),
+    *MEASURES,
     *("panel_kappa", "rank", "p_rank", "smallest_p", "n_same_order"),
 ]
 
@@ -146,7 +147,8 @@ def individuation(
         Images that a replica was made from.
     cluster : str, optional
         Regular expression whose first group, searched in the image name, labels images
-        to be resampled together; default every image by itself.
+        to be resampled together; default the column ``cluster`` of the trials, or every
+        image by itself.
     n_matrices, n_resamples : int
         Sampled matrices, and bootstrap samples of the images.
     level : float
@@ -160,6 +162,10 @@ def individuation(
 
         ``n, n11, expected, z, p_upper``
             Images, images both got right, and their test; see `fixed_observer_null`.
+        ``z_others``
+            Mean z of the other replicas who are people with the same target; NaN
+            without any. A target everybody is close to has a large one, and then z is
+            no evidence.
         ``kappa, null_kappa``
             kappa(R, T) and k0.
         ``excess, excess_low, excess_high``
@@ -195,7 +201,7 @@ def individuation(
     repeats = {t: _repeat(again[again["observer"] == t], images) for t in people}
     places = _places(first)
     rng, draw = np.random.default_rng(seed).spawn(2)
-    clusters = images if cluster is None else label_in_name(cluster, images)
+    clusters = clusters_of(first, images, cluster)
     weights = _draw_images(clusters, n_resamples, draw)
     machines = [r for r in replicas if r not in people]
     cases = [(machines, people)] if machines else []
@@ -232,7 +238,8 @@ def individuation(
                         ),
                     }
                 )
-    return pd.DataFrame(rows).astype({"n11": int})[COLUMNS]
+    table = pd.DataFrame(rows).astype({"n11": int})
+    return table.assign(z_others=_z_of_other_people(table, people))[COLUMNS]
 
 
 def individuation_power(
@@ -346,6 +353,15 @@ def _excess_and_fidelity(replica, target, probability, again, note, weights, lev
         *(fidelity[0], *fidelity_interval, note, n_undefined),
     ]
     return dict(zip(MEASURES, values, strict=True))
+
+
+def _z_of_other_people(table, people):
+    known = table["replica"].isin(people) & table["z"].notna()
+    z = table["z"].where(known, 0)
+    by_target = table["target"]
+    total = z.groupby(by_target).transform("sum") - z
+    count = known.groupby(by_target).transform("sum") - known
+    return total / count.where(count > 0)
 
 
 def _draw_images(clusters, n_resamples, rng):

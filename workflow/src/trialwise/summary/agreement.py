@@ -72,7 +72,10 @@ def describe_agreement(tables, experiments):
             experiments,
             "individuation",
             "People as replicas of each other",
-            ("", "pairs", "p below .05", "smallest p", "largest excess of kappa"),
+            (
+                *("", "pairs", "p below .05", "smallest p"),
+                *("z farthest above others'", "its excess of kappa"),
+            ),
             _people_rows,
         ),
         "ranks": _by_experiment(
@@ -147,10 +150,12 @@ def _replica_rows(table, tables, experiment):
 
 
 def _people_rows(table, tables, experiment):
-    most = table.loc[table["excess"].idxmax()]
+    above = table["z"] - table["z_others"]
+    most = table.loc[above.idxmax()]
     yield (
         *("person with person", str(len(table)), str((table["p_upper"] < 0.05).sum())),
         significant(table["p_upper"].min(), 2),
+        f"{fixed(most.z, 1)}, others {fixed(most.z_others, 1)}",
         f"{fixed(most.excess)} {interval(most.excess_low, most.excess_high)}",
     )
 
