@@ -166,12 +166,71 @@ rule compare_with_learners:
         " --scores {output.scores} 2>&1 | tee {log}"
 
 
+rule score_new_people:
+    input:
+        trials="<results>/choices/people/{task}.csv",
+        values=lambda wildcards: compared_values(wildcards),
+    output:
+        participants="<results>/agreement/learning/new-people/{task}/{model}.csv",
+        refits="<results>/agreement/learning/refits/{task}/{model}.csv",
+    log:
+        "<logs>/score_new_people/{task}-{model}.log",
+    benchmark:
+        "<benchmarks>/score_new_people/{task}-{model}.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        code=code_of("agreement.new_people"),
+        settings=lambda wildcards: json.dumps(
+            {
+                "names": {
+                    "protocol": compared_protocol(),
+                    "task": wildcards.task,
+                    "learner": "main",
+                    "model": wildcards.model,
+                },
+                "protocol": PROTOCOLS[compared_protocol()],
+                "n_resamples": 200,
+                "seed": config["seed"],
+            }
+        ),
+    shell:
+        "python -m trialwise score-new-people --trials {input.trials}"
+        " --values {input.values} --settings {params.settings:q}"
+        " --participants {output.participants} --refits {output.refits} 2>&1 | tee {log}"
+
+
+rule gather_refits:
+    input:
+        lambda wildcards: new_people("refits"),
+    output:
+        "<results>/agreement/learning/refits.csv",
+    log:
+        "<logs>/gather_refits.log",
+    benchmark:
+        "<benchmarks>/gather_refits.tsv"
+    conda:
+        "../../envs/main.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m trialwise concatenate --input {input} --output {output}"
+        " 2>&1 | tee {log}"
+
+
 rule rank_models:
     input:
         scores="<results>/choices/scores.csv",
         participants="<results>/choices/participants.csv",
         kappa_scores=learner_agreement("scores"),
         kappa_participants=learner_agreement("participants"),
+        new_people=lambda wildcards: new_people("new-people"),
     output:
         kappa="<results>/agreement/learning/kappa.csv",
         ranks="<results>/agreement/learning/ranks.csv",
@@ -196,7 +255,8 @@ rule rank_models:
     shell:
         "python -m trialwise rank-models --choice-scores {input.scores}"
         " --choice-participants {input.participants} --scores {input.kappa_scores}"
-        " --participants {input.kappa_participants} --settings {params.settings:q}"
+        " --participants {input.kappa_participants}"
+        " --new-people {input.new_people} --settings {params.settings:q}"
         " --kappa {output.kappa} --ranks {output.ranks} --pairs {output.pairs}"
         " --rankings {output.rankings} --agreement {output.agreement}"
         " 2>&1 | tee {log}"

@@ -183,6 +183,28 @@ def learner_agreement(name):
     ]
 
 
+def compared_protocol():
+    """The protocol that models are compared under, or the first of the study."""
+    names = LEARNING["protocols"]
+    return "comparable" if "comparable" in names else names[0]
+
+
+def compared_values(wildcards):
+    """Values of the main learner under that protocol."""
+    task = wildcards.task
+    scaling = PROTOCOLS[compared_protocol()]["scaling"][task]
+    return f"<results>/learners/{scaling}/{task}/main/{wildcards.model}.csv"
+
+
+def new_people(kind):
+    """Tables of how the models of the study do with people left out."""
+    return [
+        f"<results>/agreement/learning/{kind}/{task}/{model}.csv"
+        for task in LEARNING["tasks"]
+        for model in learned_models()
+    ]
+
+
 def raw_trials(experiment):
     """The raw trial tables of an experiment: a folder that a job makes, or files."""
     if "folder" in experiment:

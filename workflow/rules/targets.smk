@@ -113,8 +113,9 @@ def agreement_files():
     ]
     if files:
         files.append("<results>/agreement/planning.csv")
-    if LEARNERS and learned_models() and choices_at_hand():
+    if "main" in LEARNERS and learned_models() and choices_at_hand():
         names = ["kappa", "ranks", "rank-pairs", "rankings", "rankings-agreement"]
+        names.append("refits")
         files += [f"<results>/agreement/learning/{name}.csv" for name in names]
     return files
 

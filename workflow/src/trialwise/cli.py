@@ -241,11 +241,15 @@ def _parser():
         settings=settings,
     )
     stage(
+        score_new_people,
+        *("trials", "values", "participants", "refits"),
+        settings=settings,
+    )
+    stage(
         rank_models,
         *("choice-scores", "choice-participants", "kappa", "ranks", "pairs"),
         *("rankings", "agreement"),
-        scores=many,
-        participants=many,
+        **{"scores": many, "participants": many, "new-people": many},
         settings=settings,
     )
     add_commands(stages)
@@ -1160,6 +1164,24 @@ def compare_with_learners(options):
     write_table(pd.DataFrame(rows), options.scores)
 
 
+def score_new_people(options):
+    """Score a learner on people left out, and refit to resampled people."""
+    import pandas as pd
+
+    from trialwise.agreement import new_people
+    from trialwise.files import write_table
+
+    given = options.settings
+    names, task, protocol = given["names"], given["names"]["task"], given["protocol"]
+    data = pd.read_csv(options.trials), pd.read_csv(options.values)
+    scores = new_people.score_new_people(*data, task, protocol)
+    spread = new_people.refit_beside_truth(
+        *data, task, protocol, given["n_resamples"], given["seed"]
+    )
+    write_table(scores.assign(**names), options.participants)
+    write_table(pd.DataFrame([{**names, **spread}]), options.refits)
+
+
 def rank_models(options):
     """Rank models in the learning tasks by several measures, and compare rankings."""
     import pandas as pd
@@ -1170,8 +1192,11 @@ def rank_models(options):
     kappa = pd.concat(map(pd.read_csv, options.scores), ignore_index=True)
     by_person = pd.concat(map(pd.read_csv, options.participants), ignore_index=True)
     scores = join_kappa(pd.read_csv(options.choice_scores), kappa)
+    new_people = pd.concat(map(pd.read_csv, options.new_people), ignore_index=True)
+    participants = join_kappa(pd.read_csv(options.choice_participants), by_person)
+    names = [*new_people.columns.drop("log_score_new_people")]
     ranks, pairs = rank_learners(
-        join_kappa(pd.read_csv(options.choice_participants), by_person),
+        participants.merge(new_people, on=names, how="left", validate="one_to_one"),
         **options.settings,
     )
     ranked, agreement = rankings(scores)

@@ -17,7 +17,7 @@ from trialwise.consistency.kappa import expected_overlap, kappa, observed_overla
 from trialwise.errors import InputError
 
 MEASURES = ("mcfadden_r2", "gain_over_truth", "kappa", "h")
-RANKED = ("log_score", "gain_over_truth", "kappa")
+RANKED = ("log_score", "log_score_new_people", "gain_over_truth", "kappa")
 NAMES = ("protocol", "task", "learner")
 TRUTH, BASELINE = "truth", "baseline"
 ROW = ("protocol", "learner", "model")

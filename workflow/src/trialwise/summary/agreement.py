@@ -10,6 +10,7 @@ PROTOCOLS = ("comparable", "published")
 MEASURES = {
     "gain_over_truth": "gain over truth",
     "log_score": "log score",
+    "log_score_new_people": "log score of people left out",
     "kappa": "kappa",
 }
 
@@ -28,8 +29,8 @@ def describe_agreement(tables, experiments):
     -------
     dict or None
         Grids ``difficulty, correlation, wrong_answers, replicas, people, ranks,
-        learning, learning_ranks, rankings, planning``, None where the table is missing;
-        None if all are.
+        learning, learning_ranks, refits, rankings, planning``, None where the table is
+        missing; None if all are.
     """
     described = {
         "difficulty": _by_experiment(
@@ -88,6 +89,7 @@ def describe_agreement(tables, experiments):
         ),
         "learning": _learning(tables),
         "learning_ranks": _learning_ranks(tables),
+        "refits": _refits(tables),
         "rankings": _rankings(tables),
         "planning": _planning(tables),
     }
@@ -224,6 +226,25 @@ def _learning_ranks(tables):
         "Models by three measures, learner main, and the ranks that the data allow",
         ("Model", "mean ± SE", "rank", "ranks allowed"),
         tuple(bodies),
+    )
+
+
+def _refits(tables):
+    table = tables.get(f"{LEARNING}/refits")
+    if table is None:
+        return None
+    rows = tuple(
+        (
+            *(f"{row.task}: {row.model}", fixed(row.difference, 4)),
+            *(fixed(row.sd_fixed, 4), fixed(row.sd_refit, 4), fixed(row.ratio, 2)),
+        )
+        for row in table.itertuples()
+    )
+    return Grid(
+        "Lead over the right answer in nats per trial, and its spread over resampled "
+        "people under one fit and with a fit to every resample",
+        ("Model", "difference", "SD, one fit", "SD, refitted", "ratio"),
+        (("", rows),),
     )
 
 
