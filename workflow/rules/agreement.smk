@@ -22,7 +22,7 @@ rule test_difficulty:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("agreement.fixed_margins", "agreement.difficulty"),
@@ -48,7 +48,7 @@ rule individuate:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=30,
     params:
         code=code_of("agreement.individuation"),
@@ -73,7 +73,7 @@ rule compare_wrong_answers:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("agreement.wrong_answers"),
@@ -98,7 +98,7 @@ rule rank_observers:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("agreement.ranks"),
@@ -120,7 +120,7 @@ rule plan_trials:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("agreement.planning"),
@@ -148,7 +148,7 @@ rule compare_with_learners:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("agreement.learning"),
@@ -181,7 +181,7 @@ rule score_new_people:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=60,
     params:
         code=code_of("agreement.new_people"),
@@ -217,7 +217,7 @@ rule gather_refits:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     shell:
         "python -m trialwise concatenate --input {input} --output {output}"
@@ -245,7 +245,7 @@ rule rank_models:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=60,
     params:
         code=code_of("agreement.learning", "agreement.ranks"),
@@ -278,7 +278,7 @@ rule measure_validity:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=120,
     params:
         code=code_of(*(f"simulation.{module}" for module, _, _ in METHODS.values())),

@@ -20,7 +20,7 @@ rule validate_choices:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("choices.people"),
@@ -52,7 +52,7 @@ rule fit_people:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("choices.people"),
@@ -81,7 +81,7 @@ rule fit_choices:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("choices.scores"),
@@ -120,7 +120,7 @@ rule fit_baselines:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("choices.scores"),
@@ -153,7 +153,7 @@ rule vary_penalty:
         "../../envs/main.yaml"
     threads: 2
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=60,
     params:
         code=code_of("choices.sensitivity", "learners.protocol"),
@@ -187,7 +187,7 @@ rule gather_scores:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     shell:
         "python -m trialwise concatenate --input {input} --output {output}"
@@ -207,7 +207,7 @@ rule gather_curves:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     shell:
         "python -m trialwise concatenate --input {input} --output {output}"

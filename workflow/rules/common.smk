@@ -113,6 +113,11 @@ wildcard_constraints:
     method="|".join(METHODS),
 
 
+def growing(mem_mb):
+    """Memory of a job in MB: doubled each time that it comes back after a failure."""
+    return lambda wildcards, attempt: mem_mb * 2 ** (attempt - 1)
+
+
 def entry(wildcards):
     """The configuration of the experiment a job is about."""
     return EXPERIMENTS[wildcards.experiment]

@@ -20,7 +20,7 @@ rule validate_trials:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("observer_tables"),
@@ -54,7 +54,7 @@ rule compare_observers:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.comparisons"),
@@ -88,7 +88,7 @@ rule measure_accuracy:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.accuracy", "consistency.confusion"),
@@ -117,7 +117,7 @@ rule tabulate_accuracy:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.accuracy"),
@@ -140,7 +140,7 @@ rule compute_band:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.percentiles"),
@@ -164,7 +164,7 @@ rule count_outside_band:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.comparisons"),
@@ -198,7 +198,7 @@ rule collect_benchmarks:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.regression"),
@@ -223,7 +223,7 @@ rule regress_on_benchmarks:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.regression"),
@@ -252,7 +252,7 @@ rule measure_shape_bias:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.shape_bias"),
@@ -280,7 +280,7 @@ rule correlate_shape_bias:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.shape_bias"),
@@ -308,7 +308,7 @@ rule rank_images:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("consistency.controversial"),
@@ -337,7 +337,7 @@ rule measure_levels:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("trials", "consistency.accuracy"),
@@ -372,7 +372,7 @@ rule draw_kappa:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.figures.consistency"),

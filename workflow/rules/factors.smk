@@ -17,7 +17,7 @@ rule recompute_statistics:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.factors"),
@@ -46,7 +46,7 @@ rule measure_factors:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.factors"),
@@ -75,7 +75,7 @@ rule tabulate_models:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.paper_tables"),

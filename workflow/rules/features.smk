@@ -17,7 +17,7 @@ rule get_weights:
         "../../envs/models.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=120,
     params:
         code=code_of("models.weights"),
@@ -47,7 +47,7 @@ rule extract_features:
         "../../envs/models.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=1440,
     params:
         code=lambda wildcards: code_of(*code_of_provider(wildcards.model)),
@@ -79,7 +79,7 @@ rule find_twins:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=60,
     params:
         code=code_of("models.features"),
@@ -104,7 +104,7 @@ rule decide_categories:
         "../../envs/models.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=120,
     params:
         code=lambda wildcards: code_of(

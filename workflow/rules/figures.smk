@@ -30,7 +30,7 @@ rule draw_figure:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=700,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.figures.drawings"),

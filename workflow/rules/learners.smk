@@ -19,7 +19,7 @@ rule run_learners:
         "../../envs/main.yaml"
     threads: 2
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=120,
     params:
         code=code_of("learners.protocol"),
@@ -51,7 +51,7 @@ rule trace_learning:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("choices.scores"),

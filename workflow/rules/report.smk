@@ -15,7 +15,7 @@ rule make_report:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=10,
     params:
         code=code_of("summary.report"),

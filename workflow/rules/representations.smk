@@ -23,7 +23,7 @@ rule measure_representation:
         "../../envs/main.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=60,
     params:
         code=code_of("representations.measure"),
@@ -55,7 +55,7 @@ rule gather_measures:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("representations.measure"),

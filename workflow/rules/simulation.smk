@@ -20,7 +20,7 @@ rule simulate_observers:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.observers"),
@@ -45,7 +45,7 @@ rule measure_recovery:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.observers"),
@@ -66,7 +66,7 @@ rule measure_interval_coverage:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.coverage"),
@@ -96,7 +96,7 @@ rule simulate_people:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.participants"),
@@ -122,7 +122,7 @@ rule render_images:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.rendering"),
@@ -151,7 +151,7 @@ rule name_shapes:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=30,
     params:
         code=code_of("simulation.shapes"),
@@ -178,7 +178,7 @@ rule measure_people_recovery:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("simulation.recovery"),

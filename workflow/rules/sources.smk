@@ -17,7 +17,7 @@ rule get_source:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("sources"),
@@ -41,7 +41,7 @@ rule fetch_authors_files:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=1440,
     params:
         code=code_of("models.authors"),

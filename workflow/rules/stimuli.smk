@@ -14,7 +14,7 @@ rule list_things:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     shell:
         "cp {input}/things_images_26107.txt {output} 2> {log}"
@@ -35,7 +35,7 @@ rule list_images:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("stimuli"),

@@ -20,7 +20,7 @@ rule compare_with_published:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.reproduction"),
@@ -47,7 +47,7 @@ rule measure_protocol_steps:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
         runtime=10,
     params:
         code=code_of("summary.protocols"),
@@ -85,7 +85,7 @@ rule describe_protocols:
         "../../envs/main.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(700),
         runtime=10,
     params:
         code=code_of("summary.protocols", "summary.figures.protocols"),
