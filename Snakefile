@@ -45,4 +45,5 @@ onstart:
 
 
 onsuccess:
+    record_results()
     show_recovery()

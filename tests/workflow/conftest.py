@@ -121,14 +121,14 @@ class Folder:
         return {rule: int(count) for rule, count in jobs}
 
     def results(self):
-        """Files of results by name, without logs and benchmarks."""
+        """Files of results by name, without logs, benchmarks and the manifest."""
         folder = self.path / RESULTS
         return {
             file.relative_to(folder).as_posix(): file
             for file in folder.rglob("*")
             if file.is_file()
             and file.relative_to(folder).parts[0] not in ("logs", "benchmarks")
-            and file.name != ".snakemake_timestamp"
+            and file.name not in (".snakemake_timestamp", "manifest.tsv")
         }
 
     def times(self):

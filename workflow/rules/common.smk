@@ -22,6 +22,7 @@ try:
     from trialwise.digest import PACKAGE
     from trialwise.digest import code_digest as code_of
     from trialwise.errors import InputError
+    from trialwise.manifest import Output, update_manifest
     from trialwise.models.availability import (
         describe_left_out,
         explain_environment,
@@ -281,6 +282,21 @@ def show_recovery():
             import pandas as pd
 
             print(module.describe_recovery(pd.read_csv(path)))
+
+
+def record_results():
+    """Bring the manifest of the study up to date with what this run has made."""
+    outputs = {}
+    for job in workflow.dag.jobs:
+        for path in job.output:
+            record = workflow.persistence.metadata(path)
+            if record and not Path(path).is_relative_to(config["sources"]):
+                code = job.params.get("code", "")
+                outputs[str(path)] = Output(job.rule.name, code, record.endtime)
+    try:
+        update_manifest(config["results"], outputs)
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def consistency_tables():

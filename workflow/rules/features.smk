@@ -115,7 +115,7 @@ rule decide_categories:
         settings=lambda wildcards, threads: json.dumps({"threads": threads}),
     shell:
         "python -m trialwise decide-categories --models {params.models}"
-        " --model {wildcards.model} --weights {input.weights} --root {input.root}"
+        " --model {wildcards.model} --weights {input.weights} --root {input.root:q}"
         " --images {input.images}"
         " --categories {input.categories}/imagenet_to_16_categories.csv"
         " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"

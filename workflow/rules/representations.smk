@@ -62,5 +62,5 @@ rule gather_measures:
         models=MODEL_TABLE,
     shell:
         "python -m trialwise gather-measures --models {params.models}"
-        " --input {input.tables} --scores {input.scores} --output {output}"
+        " --input {input.tables} --scores {input.scores:q} --output {output}"
         " 2>&1 | tee {log}"

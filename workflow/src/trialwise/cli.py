@@ -252,8 +252,27 @@ def _parser():
         **{"scores": many, "participants": many, "new-people": many},
         settings=settings,
     )
+    own = stages.add_parser("verify", help=verify.__doc__, description=verify.__doc__)
+    own.add_argument("manifest", nargs="?", default="results/manifest.tsv")
+    own.set_defaults(run=verify)
     add_commands(stages)
     return parser
+
+
+def verify(options):
+    """Find every change to the results of a study since runs made them."""
+    from trialwise.manifest import find_changes
+
+    changes, n = find_changes(options.manifest)
+    for change in changes:
+        print(change)
+    if changes:
+        raise InputError(
+            f"{len(changes)} files beside or among the {n} of {options.manifest} are "
+            "not as a run left them. Delete them and run Snakemake again to have the "
+            "results made anew."
+        )
+    print(f"{options.manifest}: all {n} files are as they were made.")
 
 
 def get_source(options):
@@ -662,17 +681,17 @@ def _cap_threads(n):
 
 def run_learners(options):
     """Run the learners of one scaling through every participant's trials."""
-    import numpy as np
     import pandas as pd
 
     from trialwise.files import write_table
     from trialwise.learners.protocol import learner_values
+    from trialwise.models.features import open_features
     from trialwise.stimuli import read_manifest
 
     learners = options.settings["learners"]
     values = learner_values(
         pd.read_csv(options.trials),
-        np.load(options.features, mmap_mode="r", allow_pickle=False),
+        open_features(options.features),
         read_manifest(options.images),
         options.scaling,
         learners,
@@ -761,19 +780,19 @@ def trace_learning(options):
 
 def vary_penalty(options):
     """Score the category learner with each strength of regularisation held fixed."""
-    import numpy as np
     import pandas as pd
 
     from trialwise.choices.sensitivity import penalty_curve
     from trialwise.files import write_table
     from trialwise.learners.protocol import fixed_penalty_values
+    from trialwise.models.features import open_features
     from trialwise.stimuli import read_manifest
 
     given = options.settings
     trials, learner = pd.read_csv(options.trials), given["names"]["learner"]
     fixed = fixed_penalty_values(
         trials,
-        np.load(options.features, mmap_mode="r", allow_pickle=False),
+        open_features(options.features),
         read_manifest(options.images),
         [learner],
         n_jobs=given["threads"],
@@ -823,18 +842,17 @@ def describe_protocols(options):
 
 def measure_representation(options):
     """Measure the representation of one model by all measures that apply."""
-    import numpy as np
     import pandas as pd
 
     from trialwise.files import write_table
+    from trialwise.models.features import open_features
     from trialwise.representations.measure import measure_representation
     from trialwise.representations.odd_one_out import read_triplets
     from trialwise.stimuli import read_manifest
 
     objects = pd.read_csv(options.objects)["id"].tolist()
     features, task_features = (
-        np.load(path, mmap_mode="r", allow_pickle=False)
-        for path in (options.features, options.task_features)
+        open_features(path) for path in (options.features, options.task_features)
     )
     table = measure_representation(
         options.model,

@@ -99,7 +99,7 @@ def read_manifest(path: str | Path) -> list[str]:
     first: dict[str, int] = {}
     for line, image in enumerate(images, start=1):
         parts = PurePosixPath(image).parts
-        if not parts or parts[0] == "/" or ".." in parts:
+        if not parts or parts[0] == "/" or ".." in parts or "\0" in image:
             raise InputError(
                 f"{path}, line {line}: {image!r} is no path within the folder of "
                 "images. Write it relative to that folder."

@@ -1,5 +1,6 @@
 """People's choices in the two learning tasks (Demircan et al. 2024)."""
 
+import io
 import warnings
 from pathlib import Path
 
@@ -165,10 +166,10 @@ def fit_people(category, reward):
 def _read(path, kinds):
     import pandera.pandas as pa
 
-    header = pd.read_csv(path, nrows=0).columns if Path(path).stat().st_size else []
+    header = read_table(path, None).columns
     columns = [*kinds, INCLUDE] if INCLUDE in header else list(kinds)
     table = read_table(path, columns)
-    whole = pa.Check.str_matches(r"^-?[0-9]+(\.0)?$")
+    whole = pa.Check.str_matches(r"^-?[0-9]{1,15}(\.0)?$")
     binary = pa.Check.str_matches(r"^([01](\.0)?|True|False)$")
     checks, allowed = {}, {}
     for column in columns:
@@ -182,10 +183,30 @@ def _read(path, kinds):
             checks[column] = pa.Column(str, whole)
             allowed[column] = "a whole number"
     check_table(table, pa.DataFrameSchema(checks), allowed)
+    _check_names(table, [column for column in columns if kinds.get(column) is str])
     numbers = [column for column in columns if kinds.get(column) is not str]
     table[numbers] = table[numbers].replace({"False": "0", "True": "1"})
     table[numbers] = table[numbers].astype(float).astype(int)
     return table if INCLUDE in table else table.assign(include=1)
+
+
+def _check_names(table, columns):
+    """Refuse names that are no longer told apart once a table is read again."""
+    kept = pd.read_csv(io.StringIO(table[columns].to_csv(index=False)))
+    for column in columns:
+        if kept[column].isna().any():
+            row = table[kept[column].isna()].iloc[0]
+            raise InputError(
+                f"{place(row)}: {column} is {row[column]!r}, which tables use for a "
+                "missing value. Give it another name."
+            )
+        same = table[column].groupby(kept[column])
+        if (same.nunique() > 1).any():
+            row = table[same.transform("nunique") > 1].iloc[0]
+            raise InputError(
+                f"{place(row)}: {column} {row[column]!r} is written in another way "
+                "elsewhere, as the same number. Write all as text or all alike."
+            )
 
 
 def _check_trials(table):

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,9 @@ from trialwise.stimuli import manifest_sha256
 WARNINGS = "warnings"
 BLOCK = 1024
 SAMPLE = 64
+REAL = "fiub"
+# A damaged header is parsed as Python, and fails as such.
+UNREADABLE = (OSError, ValueError, TypeError, OverflowError, SyntaxError, TokenError)
 # Far below what separates two trainings of a network, far above what separates two
 # devices, and above the rounding of half precision.
 TOLERANCE = 1e-3
@@ -215,6 +219,37 @@ class PartialFeatures:
                 )
 
 
+def open_features(path: str | Path) -> np.ndarray:
+    """Open a ``.npy`` file of real numbers without loading it; never unpickle.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    ndarray
+        Mapped from the file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds anything but real numbers.
+    """
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except UNREADABLE as error:
+        raise InputError(
+            f"{path} cannot be read: {error}. Supply a .npy file of numbers."
+        ) from error
+    if array.dtype.kind not in REAL:
+        raise InputError(
+            f"{path} holds values of the type {array.dtype}. "
+            "Supply a .npy file of real numbers."
+        )
+    return array
+
+
 def check_rows(rows: np.ndarray, dimension: int, images: Sequence[str]) -> None:
     """Refuse features of another length than registered, and such as are not finite.
 
@@ -229,10 +264,12 @@ def check_rows(rows: np.ndarray, dimension: int, images: Sequence[str]) -> None:
             f"but {dimension} are registered. Correct layer, pooling or dimension "
             "in the model's row."
         )
-    finite = np.isfinite(rows).all(axis=1)
+    with np.errstate(over="ignore"):
+        written = rows.astype("<f4")
+    finite = np.isfinite(written).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        column = int(np.argmin(np.isfinite(rows[row])))
+        column = int(np.argmin(np.isfinite(written[row])))
         raise InputError(
             f"Image {images[row]}: feature {column} is {rows[row, column]}. "
             "Check the weights and the image; no such features are written."
@@ -245,15 +282,25 @@ def read_sidecar(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is no sidecar beside it, or it cannot be read.
+        If there is no sidecar beside it, it cannot be read, or lacks a fact.
     """
     sidecar = Path(path).with_suffix(".json")
     try:
-        return json.loads(sidecar.read_text())
+        facts = json.loads(sidecar.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"{sidecar} cannot be read: {error}. Extract the features again."
         ) from error
+    named = isinstance(facts, dict) and {*RECIPE, "provider"} <= facts.keys()
+    weights = facts["weights"] if named else None
+    if not isinstance(weights, dict) or not all(
+        isinstance(checksum, str) for checksum in weights.values()
+    ):
+        raise InputError(
+            f"{sidecar} does not say what the features were made from. "
+            "Extract the features again."
+        )
+    return facts
 
 
 def find_identical(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
@@ -277,7 +324,7 @@ def find_identical(files: Sequence[str | Path]) -> list[tuple[Path, Path]]:
     """
     by_shape: dict[tuple[int, ...], list[tuple[Path, np.ndarray]]] = {}
     for file in map(Path, files):
-        features = np.load(file, mmap_mode="r")
+        features = open_features(file)
         by_shape.setdefault(features.shape, []).append((file, _sample(features)))
     return [
         (first, second)
@@ -374,7 +421,7 @@ def _agree(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _agree_throughout(first: Path, second: Path) -> bool:
-    pair = (np.load(file, mmap_mode="r") for file in (first, second))
+    pair = (open_features(file) for file in (first, second))
     return all(_agree(a, b) for a, b in zip(*map(blocks_of, pair), strict=True))
 
 

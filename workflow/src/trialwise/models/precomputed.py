@@ -14,6 +14,7 @@ from trialwise.models.features import (
     blocks_of,
     describe_features,
     find_identical,
+    open_features,
     write_features,
 )
 from trialwise.models.registry import Model
@@ -155,12 +156,7 @@ class _Rows:
 
 def _load(path: Path) -> np.ndarray:
     """Open a matrix; axes of length 1 that extractors leave behind are dropped."""
-    try:
-        array = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}. Supply a .npy file of numbers."
-        ) from error
+    array = open_features(path)
     width = np.prod(array.shape[1:], dtype=int)
     if array.ndim < 2 or max(array.shape[1:]) != width:
         raise InputError(
