@@ -212,7 +212,9 @@ def test_ranks_set_models_beside_somebody_always_right():
     scores = pd.concat(rows, ignore_index=True)
     learned = scores[scores["learner"] == "main"]
     kappa = learned.assign(kappa=rng.random(80) + (learned["model"] == "good"), h=0.5)
-    ranks, pairs = rank_learners(join_kappa(scores, kappa), n_resamples=500)
+    measures = ("log_score", "gain_over_truth", "kappa")
+    joined = join_kappa(scores, kappa)
+    ranks, pairs = rank_learners(joined, measures, n_resamples=500)
     order = ranks.groupby("measure")["model"].agg(list)
     assert order["log_score"] == ["good", "truth", "poor"]
     assert order["kappa"] == ["good", "poor"]
