@@ -100,8 +100,10 @@ def browser():
 @pytest.fixture(scope="module", params=STUDIES)
 def page_file(request, browser, tmp_path_factory):
     """The page of a study that the workflow has made."""
+    environment = dict(os.environ)
     if request.param == "papers":
-        request.getfixturevalue("mirror")
+        mirror = request.getfixturevalue("mirror")
+        environment["TRIALWISE_MIRROR"] = str(mirror.resolve())
     folder = tmp_path_factory.mktemp(request.param)
     for name in ("config", "resources"):
         (folder / name).symlink_to(ROOT / name)
@@ -113,6 +115,7 @@ def page_file(request, browser, tmp_path_factory):
     command += ["--snakefile", ROOT / "Snakefile", "--directory", folder]
     done = subprocess.run(
         [str(word) for word in [*command, "--configfile", folder / "study.yaml"]],
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,6 +271,17 @@ def _unpack(archive: Path, folder: Path) -> Path:
     return folder
 
 
+def _members_inside(files: tarfile.TarFile) -> list[tarfile.TarInfo]:
+    """The members, if all are files and folders that stay where they are unpacked."""
+    members = files.getmembers()
+    for member in members:
+        path = PurePosixPath(member.name)
+        leaves = path.is_absolute() or ".." in path.parts
+        if leaves or not (member.isfile() or member.isdir()):
+            raise tarfile.TarError(f"{member.name} does not stay in its folder")
+    return members
+
+
 def _use(
     model: Model, folder: Path, names: Sequence[str]
 ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -280,7 +291,7 @@ def _use(
     with tempfile.TemporaryDirectory(dir=folder.parent) as unpacked:
         try:
             with tarfile.open(archive) as files:
-                files.extractall(unpacked, filter="data")
+                files.extractall(unpacked, _members_inside(files))
             module = tensorflow_hub.load(unpacked)
         except (tarfile.TarError, OSError, ValueError) as error:
             raise InputError(
