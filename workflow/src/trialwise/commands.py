@@ -169,11 +169,13 @@ def _write_study(trials, name, groups, folder, options):
     from trialwise.summary.figures.consistency import kappa_scatter
     from trialwise.summary.figures.style import save
     from trialwise.summary.report import render_report
+    from trialwise.trials import members
 
+    observers = sorted(trials["observer"].unique())
     comparisons = [
         Comparison(first, second)
         for first, second in itertools.combinations_with_replacement(groups, 2)
-        if first != second or len(_members(groups[first], trials)) > 1
+        if first != second or len(members(groups[first], observers)) > 1
     ]
     pairs, means, _ = compare_observers(
         trials,
@@ -214,9 +216,3 @@ def _write_study(trials, name, groups, folder, options):
     page = render_report(files, folder, {}, settings, templates)
     (folder / "report.html").write_text(page)
     return means
-
-
-def _members(patterns, trials):
-    from trialwise.trials import members
-
-    return members(patterns, sorted(trials["observer"].unique()))

@@ -11,7 +11,9 @@ import pandas as pd
 from trialwise.errors import InputError
 
 
-def read_table(path: str | Path, columns: Sequence[str] | None) -> pd.DataFrame:
+def read_table(
+    path: str | Path, columns: Sequence[str] | None, optional: Sequence[str] = ()
+) -> pd.DataFrame:
     """Read the named columns of a CSV file as text, with the place of every row.
 
     Parameters
@@ -20,6 +22,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None) -> pd.DataFrame:
         UTF-8 text with a header line.
     columns : sequence of str, optional
         Columns that must be there; others are dropped. None: keep all.
+    optional : sequence of str
+        Columns to keep as well where they are there.
 
     Returns
     -------
@@ -65,7 +69,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None) -> pd.DataFrame:
     if not rows:
         raise InputError(f"{path}, line 2: no trial under the header. Supply them.")
     table = pd.DataFrame(rows, columns=header, dtype=str)
-    table = table if columns is None else table[list(columns)]
+    if columns is not None:
+        table = table[[*columns, *(name for name in optional if name in header)]]
     return table.assign(file=str(path), line=lines)
 
 

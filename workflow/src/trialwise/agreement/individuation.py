@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import stats
 
 from trialwise.agreement.fixed_margins import sample_matrices
-from trialwise.consistency.intervals import percentile_interval
+from trialwise.consistency.intervals import draw_clusters, percentile_interval
 from trialwise.consistency.kappa import kappa
 from trialwise.errors import InputError
 from trialwise.trials import clusters_of, correctness, members
@@ -202,7 +202,9 @@ def individuation(
     places = _places(first)
     rng, draw = np.random.default_rng(seed).spawn(2)
     clusters = clusters_of(first, images, cluster)
-    weights = _draw_images(clusters, n_resamples, draw)
+    drawn = draw_clusters(clusters, n_resamples, draw)
+    # The images as they are, then the bootstrap samples of them.
+    weights = np.vstack([np.ones(len(images)), drawn])
     machines = [r for r in replicas if r not in people]
     cases = [(machines, people)] if machines else []
     cases += [([r], [p for p in people if p != r]) for r in replicas if r in people]
@@ -362,14 +364,6 @@ def _z_of_other_people(table, people):
     total = z.groupby(by_target).transform("sum") - z
     count = known.groupby(by_target).transform("sum") - known
     return total / count.where(count > 0)
-
-
-def _draw_images(clusters, n_resamples, rng):
-    """Weights of the images: all 1 in the first row, then a bootstrap sample a row."""
-    labels, cluster = np.unique(np.asarray(clusters), return_inverse=True)
-    share = np.full(len(labels), 1 / len(labels))
-    draws = rng.multinomial(len(labels), share, size=n_resamples)
-    return np.vstack([np.ones(len(cluster)), draws[:, cluster]])
 
 
 def _repeat(trials, images):

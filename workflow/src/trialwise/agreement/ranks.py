@@ -18,7 +18,7 @@ from trialwise.choices.crossvalidation import (
 )
 from trialwise.choices.glmm import fit
 from trialwise.choices.scores import predict_from_learner
-from trialwise.consistency.intervals import resample_kappa
+from trialwise.consistency.intervals import draw, resample_kappa
 from trialwise.consistency.kappa import kappa, pair_counts
 from trialwise.errors import InputError
 from trialwise.trials import clusters_of, correctness
@@ -169,7 +169,7 @@ def rank_observers(
     rng = np.random.default_rng([seed, 0])
     resampled = resample_kappa(correct, labels, n_resamples, rng)[:, *own]
     rng = np.random.default_rng([seed, 1])
-    weights = _draw(len(people), n_resamples, rng)
+    weights = draw(len(people), n_resamples, rng) / len(people)
     crossed = np.einsum("bmp,bp->bm", resampled, weights)
     return rank_sets_from_resamples(pd.Series(means, index=models), crossed, level)
 
@@ -381,7 +381,7 @@ def studentised(values, first, second, n_resamples, rng):
         resampled standard error, which is at least half of the sample's.
     """
     n = len(values)
-    weights = _draw(n, n_resamples, rng)
+    weights = draw(n, n_resamples, rng) / n
     spread = values.std(axis=0)
     difference, error = np.empty(len(first)), np.empty(len(first))
     largest = np.zeros(n_resamples)
@@ -416,11 +416,6 @@ def _checked(values):
             "the participant out, or the model."
         )
     return array, models
-
-
-def _draw(n, n_resamples, rng):
-    """Share of each of n in every resample, shape (n_resamples, n)."""
-    return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples) / n
 
 
 def _blocks(n_pairs):

@@ -166,9 +166,8 @@ def fit_people(category, reward):
 def _read(path, kinds):
     import pandera.pandas as pa
 
-    header = read_table(path, None).columns
-    columns = [*kinds, INCLUDE] if INCLUDE in header else list(kinds)
-    table = read_table(path, columns)
+    table = read_table(path, list(kinds), optional=[INCLUDE])
+    columns = [name for name in (*kinds, INCLUDE) if name in table]
     whole = pa.Check.str_matches(r"^-?[0-9]{1,15}(\.0)?$")
     binary = pa.Check.str_matches(r"^([01](\.0)?|True|False)$")
     checks, allowed = {}, {}

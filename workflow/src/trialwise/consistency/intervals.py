@@ -48,14 +48,11 @@ def resample_kappa(correct, clusters, n_resamples, rng):
     -----
     The same draw serves all observers. One matrix product per draw, O(m^2 n).
     """
-    _, cluster = np.unique(np.asarray(clusters), return_inverse=True)
-    n_clusters = cluster.max() + 1
-    share = np.full(n_clusters, 1 / n_clusters)
-    draws = rng.multinomial(n_clusters, share, size=n_resamples)
+    draws = draw_clusters(clusters, n_resamples, rng)
     correct = np.asarray(correct, dtype=float)
     resampled = np.empty((n_resamples, len(correct), len(correct)))
-    for b, draw in enumerate(draws):
-        n, k, n11 = pair_counts(correct, weights=draw[cluster])
+    for b, weights in enumerate(draws):
+        n, k, n11 = pair_counts(correct, weights=weights)
         resampled[b] = kappa(n, k[:, None], k[None, :], n11)
     return resampled
 
@@ -98,9 +95,9 @@ def crossed_interval(resampled, first, second, rng, level=0.95):
     first, second = np.asarray(first), np.asarray(second)
     within = np.array_equal(first, second)
     n_resamples = len(resampled)
-    weights_first = _draw_observers(first.size, n_resamples, rng)
+    weights_first = draw(first.size, n_resamples, rng).astype(float)
     weights_second = (
-        weights_first if within else _draw_observers(second.size, n_resamples, rng)
+        weights_first if within else draw(second.size, n_resamples, rng).astype(float)
     )
     weight = weights_first[:, :, None] * weights_second[:, None, :]
     weight *= first[:, None] != second[None, :]
@@ -114,5 +111,24 @@ def crossed_interval(resampled, first, second, rng, level=0.95):
     return low, high, int(np.sum(~defined))
 
 
-def _draw_observers(m, n_resamples, rng):
-    return rng.multinomial(m, np.full(m, 1 / m), size=n_resamples).astype(float)
+def draw(n, n_resamples, rng):
+    """How often each of n is drawn in every bootstrap sample, (n_resamples, n)."""
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
+
+
+def draw_clusters(clusters, n_resamples, rng):
+    """The same for images of which those with one label are drawn together.
+
+    Parameters
+    ----------
+    clusters : array_like, shape (n,)
+        Labels.
+    n_resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape (n_resamples, n)
+    """
+    labels, cluster = np.unique(np.asarray(clusters), return_inverse=True)
+    return draw(len(labels), n_resamples, rng)[:, cluster]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from trialwise.consistency.intervals import draw
 from trialwise.summary.model_table import by_version, is_vision
 
 COLUMNS = (
@@ -132,9 +133,9 @@ def rank_correlation(models, outcome, predictor, given, n_resamples, seed):
     if np.isnan(value):
         return undefined
     rng = np.random.default_rng(seed)
-    draws = _draw(n, n_resamples, rng)
+    draws = draw(n, n_resamples, rng)
     low, high = _percentiles(resample_spearman(x, y, covariates, draws))
-    draws = _draw(families.max() + 1, n_resamples, rng)[:, families]
+    draws = draw(families.max() + 1, n_resamples, rng)[:, families]
     family = _percentiles(resample_spearman(x, y, covariates, draws))
     return {
         **undefined,
@@ -256,10 +257,6 @@ def _significant_types(rows):
         "value": len(names) if own else np.nan,
         "n": len(own),
     }
-
-
-def _draw(n, n_resamples, rng):
-    return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
 
 
 def _percentiles(resampled):
