@@ -312,3 +312,9 @@ def test_wide_table_gives_what_one_file_per_observer_gives(folder, tables):
     )
     folder.run(target)
     assert (folder.path / target).read_bytes() == expected
+
+
+def test_last_job_of_a_run_is_in_the_manifest(folder, tables):
+    folder.run("results/small/consistency/own/trials.csv")
+    manifest = (folder.path / "results/small/manifest.tsv").read_text()
+    assert "\nconsistency/own/trials.csv\t" in manifest

@@ -289,10 +289,13 @@ def record_results():
     outputs = {}
     for job in workflow.dag.jobs:
         for path in job.output:
-            record = workflow.persistence.metadata(path)
-            if record and not Path(path).is_relative_to(config["sources"]):
+            file = Path(path)
+            if file.exists() and not file.is_relative_to(config["sources"]):
+                # The record of the last job may be written after the run has ended.
+                record = workflow.persistence.metadata(path)
+                ended = record.endtime if record else file.stat().st_mtime
                 code = job.params.get("code", "")
-                outputs[str(path)] = Output(job.rule.name, code, record.endtime)
+                outputs[str(path)] = Output(job.rule.name, code, ended)
     try:
         update_manifest(config["results"], outputs)
     except InputError as error:
