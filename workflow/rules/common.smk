@@ -89,6 +89,11 @@ LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
 LEARNING = {**LEARNING, "models": select_models(LEARNING["models"], MODELS)}
 LEARNERS = LEARNING.get("learners", [])
 PEOPLE = LEARNING.get("simulate", {})
+SYNTHETIC = (
+    [model for model in LEARNING["models"] if model != GENERATIVE]
+    if LEARNING.get("synthetic")
+    else []
+)
 LEFT_OUT = {}
 IMAGES = LEARNING.get("images", "things")
 IMAGE_FOLDERS = {
@@ -352,6 +357,8 @@ def reason_to_leave_out(name, images):
     """Why the features of a model cannot be made here; empty if they can."""
     answered = Path(config["sources"], "answers", name).exists()
     if name not in MODELS or answered or precomputed(images, name):
+        return ""
+    if name in SYNTHETIC and images == "things":
         return ""
     things = os.environ.get("TRIALWISE_THINGS")
     return why_unavailable(MODELS[name], images, things, config["environments"])

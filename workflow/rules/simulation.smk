@@ -1,5 +1,5 @@
 # The demo: observers of known consistency, people who learn from a known
-# representation, and the coverage of the intervals.
+# representation, and the coverage of the intervals. Synthetic embeddings.
 
 
 rule demo:
@@ -193,3 +193,38 @@ rule measure_people_recovery:
         "python -m trialwise measure-people-recovery --scores {input.scores}"
         " --fits {input.fits} --settings {params.settings:q}"
         " --output {output} 2>&1 | tee {log}"
+
+
+ruleorder: draw_embedding > extract_features
+
+
+rule draw_embedding:
+    input:
+        generative=f"<results>/features/things/{GENERATIVE}.npy",
+    output:
+        "<results>/features/things/{model}.npy",
+    log:
+        "<logs>/draw_embedding/{model}.log",
+    benchmark:
+        "<benchmarks>/draw_embedding/{model}.tsv"
+    wildcard_constraints:
+        model="|".join(SYNTHETIC) or "none",
+    conda:
+        "../../envs/main.yaml"
+    threads: 2
+    resources:
+        mem_mb=growing(3000),
+        runtime=10,
+    params:
+        code=code_of("simulation.embeddings"),
+        settings=lambda wildcards, threads: json.dumps(
+            {
+                "dimension": MODELS[wildcards.model].dimension,
+                "name": wildcards.model,
+                "seed": config["seed"],
+                "threads": threads,
+            }
+        ),
+    shell:
+        "python -m trialwise draw-embedding --generative {input.generative}"
+        " --settings {params.settings:q} --output {output} 2>&1 | tee {log}"

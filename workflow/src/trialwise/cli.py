@@ -85,6 +85,7 @@ def _parser():
     stage(render_images, "images", "latent", "output")
     stage(name_shapes, "images", "latent", "output", settings=settings, features=many)
     stage(measure_people_recovery, "scores", "fits", "output", settings=settings)
+    stage(draw_embedding, "generative", "output", settings=settings)
     stage(validate_choices, "input", "task", "output", "by-trial", settings=settings)
     stage(fit_people, "category", "reward", "output")
     stage(list_images, "root", "output")
@@ -255,6 +256,15 @@ def _parser():
     own = stages.add_parser("verify", help=verify.__doc__, description=verify.__doc__)
     own.add_argument("manifest", nargs="?", default="results/manifest.tsv")
     own.set_defaults(run=verify)
+    own = stages.add_parser("costs", help=costs.__doc__, description=costs.__doc__)
+    own.add_argument(
+        "benchmarks", nargs="?", default="results/benchmarks", help="a study's folder"
+    )
+    own.add_argument("--models", default="config/models.tsv", help="the registry")
+    own.add_argument(
+        "--set", default="paper-2024", help="the set of models to extrapolate to"
+    )
+    own.set_defaults(run=costs)
     add_commands(stages)
     return parser
 
@@ -273,6 +283,31 @@ def verify(options):
             "results made anew."
         )
     print(f"{options.manifest}: all {n} files are as they were made.")
+
+
+def costs(options):
+    """Tabulate time and memory of a study's jobs, and for all models of a set."""
+    from trialwise.costs import (
+        costs_by_dimension,
+        costs_by_rule,
+        extrapolate_costs,
+        read_benchmarks,
+    )
+    from trialwise.models.registry import read_models
+
+    def show(table, decimals):
+        print(table.to_string(index=False, float_format=f"{{:.{decimals}f}}".format))
+
+    jobs, models = read_benchmarks(options.benchmarks), read_models(options.models)
+    show(costs_by_rule(jobs), 0)
+    by_dimension = costs_by_dimension(jobs, models)
+    dimensions = [m.dimension for m in models.values() if options.set in m.set]
+    if by_dimension.empty or not dimensions:
+        return
+    print(f"\n{len(dimensions)} models of {options.set}, {sum(dimensions)} dimensions:")
+    costs = extrapolate_costs(by_dimension, dimensions)
+    show(costs, 2)
+    print(f"In all {costs['cpu_hours'].sum():.1f} CPU hours.")
 
 
 def get_source(options):
@@ -528,6 +563,21 @@ def simulate_people(options):
             np.random.default_rng(seed),
         )
         write_table(trials, path)
+
+
+def draw_embedding(options):
+    """Draw a synthetic embedding of a model's dimension."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    from trialwise.files import whole
+    from trialwise.simulation.embeddings import draw_embedding
+
+    given = options.settings
+    rng = np.random.default_rng([given["seed"], *given["name"].encode()])
+    generative = np.load(options.generative)
+    with threadpool_limits(given["threads"]), whole(options.output) as temporary:
+        np.save(temporary, draw_embedding(generative, given["dimension"], rng))
 
 
 def render_images(options):

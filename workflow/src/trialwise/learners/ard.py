@@ -44,40 +44,43 @@ def predict_by_ard(
     if n_features <= n:
         return ARDRegression(tol=tolerance).fit(seen, rewards).predict(new)
     mean, level = seen.mean(axis=0), rewards.mean()
-    rows, told = seen - mean, rewards - level
+    columns, told = np.ascontiguousarray((seen - mean).T), rewards - level
     kept, variance = np.arange(n_features), np.ones(n_features)
     noise = rewards.var() + np.finfo(float).eps
     before = np.zeros(n_features)
     for step in range(MAX_STEPS):
-        weights, explained = _posterior(rows, told, variance, noise)
-        squares = np.sum((told - rows @ weights) ** 2)
+        weights, explained = _posterior(columns, told, variance, noise)
+        squares = np.sum((told - weights @ columns) ** 2)
         variance = (weights**2 + HYPERPRIOR) / (explained + HYPERPRIOR)
         noise = (squares + HYPERPRIOR) / (n - explained.sum() + HYPERPRIOR)
         relevant = variance > SMALLEST_VARIANCE
-        kept, rows, variance = kept[relevant], rows[:, relevant], variance[relevant]
         coefficients = np.zeros(n_features)
-        coefficients[kept] = weights[relevant]
+        coefficients[kept[relevant]] = weights[relevant]
+        if not relevant.all():
+            kept, variance = kept[relevant], variance[relevant]
+            columns = columns[relevant]
         change = np.abs(coefficients - before).sum()
         before = coefficients
         if len(kept) == 0:
             return np.full(len(new), level)
         if step > 0 and change < tolerance:
             break
-    weights, _ = _posterior(rows, told, variance, noise)
+    weights, _ = _posterior(columns, told, variance, noise)
     return (new[:, kept] - mean[kept]) @ weights + level
 
 
-def _posterior(rows, told, variance, noise):
+def _posterior(columns, told, variance, noise):
     """Posterior mean of the coefficients, and explained shares of their variances."""
-    scaled = rows * variance
-    covariance = scaled @ rows.T
+    root = np.sqrt(variance)
+    scaled = columns * root[:, None]
+    covariance = scaled.T @ scaled
     try:
-        factor = np.linalg.cholesky(covariance + noise * np.eye(len(rows)))
-        half = linalg.solve_triangular(factor, scaled, lower=True)
+        factor = np.linalg.cholesky(covariance + noise * np.eye(len(told)))
         reduced = linalg.solve_triangular(factor, told, lower=True)
+        half = linalg.blas.dtrsm(1, factor, scaled.T, lower=1, overwrite_b=1).T
     except np.linalg.LinAlgError:
         # Equal rewards leave no noise, and centred rows no full rank.
         sizes, axes = np.linalg.eigh(covariance)
-        root = axes / np.sqrt(np.maximum(sizes, 0) + noise)
-        half, reduced = root.T @ scaled, root.T @ told
-    return half.T @ reduced, np.square(half).sum(axis=0) / variance
+        whitening = axes / np.sqrt(np.maximum(sizes, 0) + noise)
+        half, reduced = scaled @ whitening, told @ whitening
+    return root * (half @ reduced), np.einsum("ij,ij->i", half, half)
