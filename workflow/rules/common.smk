@@ -358,7 +358,7 @@ def reason_to_leave_out(name, images):
     answered = Path(config["sources"], "answers", name).exists()
     if name not in MODELS or answered or precomputed(images, name):
         return ""
-    if name in SYNTHETIC and images == "things":
+    if name in SYNTHETIC:
         return ""
     things = os.environ.get("TRIALWISE_THINGS")
     return why_unavailable(MODELS[name], images, things, config["environments"])

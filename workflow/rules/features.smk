@@ -42,7 +42,7 @@ rule extract_features:
     benchmark:
         "<benchmarks>/extract_features/{images}-{model}.tsv"
     wildcard_constraints:
-        model="|".join(MODELS),
+        model="|".join(model for model in MODELS if model not in SYNTHETIC),
     conda:
         "../../envs/models.yaml"
     threads: 2

@@ -195,9 +195,6 @@ rule measure_people_recovery:
         " --output {output} 2>&1 | tee {log}"
 
 
-ruleorder: draw_embedding > extract_features
-
-
 rule draw_embedding:
     input:
         generative=f"<results>/features/things/{GENERATIVE}.npy",

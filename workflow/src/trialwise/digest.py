@@ -1,6 +1,7 @@
 """Digest of the code a stage uses, so that a change in it reruns the stage."""
 
 import ast
+import functools
 import hashlib
 from pathlib import Path
 
@@ -47,21 +48,22 @@ def imported_files(*modules: str) -> set[Path]:
         path = waiting.pop()
         if path not in files:
             files.add(path)
-            waiting += _imports(path)
+            found = map(_file_of, _imports(path.read_text()))
+            waiting += [path for path in found if path is not None]
     return files
 
 
-def _imports(path: Path) -> list[Path]:
+@functools.cache
+def _imports(code: str) -> list[str]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     prefix = f"{PACKAGE.name}."
-    own = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-    return [path for path in map(_file_of, own) if path is not None]
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 
 
 def _file_of(module: str) -> Path | None:
