@@ -256,6 +256,22 @@ def test_rewards_equal_the_plain_computation(pairs, name, learner):
     assert ours["value_left"][0] == ours["value_right"][0] == 0
 
 
+def test_rounding_decides_no_published_ard_of_many_features():
+    rng = np.random.default_rng(4)
+    rows, rewards = rng.normal(size=(42, 400)), np.round(100 * rng.random(40))
+    other, order = rows.copy(), rng.permutation(40)
+    other[:40] = rows[order]
+
+    def moved(predict):
+        first = predict(rows[:40], rewards, rows[40:])
+        return np.abs(first - predict(other[:40], rewards[order], other[40:])).max()
+
+    assert moved(reward.published_ard) < 1e-6
+    assert (
+        moved(lambda seen, told, new: ARDRegression().fit(seen, told).predict(new)) > 1
+    )
+
+
 def test_the_optimum_has_no_gradient(task):
     features, labels = task
     c = np.array(category.C_BY_PREDICTION)

@@ -8,6 +8,8 @@ from sklearn.linear_model import ARDRegression, BayesianRidge
 from trialwise.learners.ard import predict_by_ard
 from trialwise.learners.scaling import principal_components
 
+LARGEST_AS_IT_STANDS = 128
+
 
 def learn(
     left: np.ndarray,
@@ -110,8 +112,12 @@ def axis_free_ridge(
 def published_ard(seen: np.ndarray, rewards: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Predict by ARDRegression as it stands; parameters and returns as in `ridge`.
 
-    Where n < D its predictions depend on rounding; see `predict_by_ard`.
+    Where n < D its predictions depend on rounding; see `predict_by_ard`, which takes
+    its place for more than LARGEST_AS_IT_STANDS features. There nobody's number can be
+    had again, and ARDRegression would take hours, O(n D^2) a step.
     """
+    if seen.shape[1] > LARGEST_AS_IT_STANDS:
+        return predict_by_ard(seen, rewards, new)
     return ARDRegression().fit(seen, rewards).predict(new)
 
 
