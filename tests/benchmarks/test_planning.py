@@ -11,17 +11,8 @@ STUDY = "results: results/planned\nlearning: {synthetic: true, models: [paper-20
 def test_plan_of_the_whole_study(benchmark, tmp_path):
     study = tmp_path / "study.yaml"
     study.write_text(STUDY)
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "-n",
-        "--cores",
-        "2",
-        "--quiet",
-        "all",
-    ]
-    command += ["--configfile", str(study), "--nolock"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "all"]
+    command += ["--configfile", str(study), "--quiet", "--nolock"]
     planned = benchmark.pedantic(
         subprocess.run,
         args=(command,),
