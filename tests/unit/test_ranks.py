@@ -6,24 +6,18 @@ from sklearn.metrics import cohen_kappa_score
 from threadpoolctl import threadpool_limits
 
 from trialwise.agreement.ranks import (
-    held_out_participants,
     participant_values,
     rank_observers,
     rank_sets,
     rank_sets_from_resamples,
-    refit_spread,
     sure,
 )
-from trialwise.choices.glmm import design, fit
-from trialwise.choices.scores import score_learner, score_table
 from trialwise.errors import InputError
 from trialwise.simulation.agreement_ranks import (
     measure_observer_ranks,
     measure_rank_sets,
     person_values,
 )
-
-SLOPE = "choice ~ -1 + {0} + (-1 + {0} | participant)"
 
 
 def values_of(means, n, seed):
@@ -253,87 +247,3 @@ def test_ranks_of_observers_hold_the_truth():
     table = measure_observer_ranks(30, 10, 160, 5, seed=3, n_resamples=300)
     assert (table["coverage"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 30)).all()
     assert table.set_index("world").loc["separated", "found"] > 0.7
-
-
-def people(seed, n_people=16, n_trials=12):
-    rng = np.random.default_rng(seed)
-    person = np.repeat(np.arange(n_people), n_trials)
-    signal = rng.normal(size=person.size)
-    x, z = (signal + spread * rng.normal(size=person.size) for spread in (0.5, 1.5))
-    slope = 1 + 0.5 * rng.normal(size=n_people)
-    choice = rng.random(person.size) < special.expit(slope[person] * signal)
-    return pd.DataFrame(
-        {
-            "participant": [f"p{code:02d}" for code in person],
-            "trial": np.tile(np.arange(n_trials), n_people),
-            "choice": choice.astype(int),
-            "x": x,
-            "z": z,
-        }
-    )
-
-
-def score_difference(data):
-    scores = []
-    for column in "xz":
-        model = fit(design(SLOPE.format(column), data))
-        signed = np.where(model.design.y == 1, model.log_odds, -model.log_odds)
-        scores.append(special.log_expit(signed).mean())
-    return scores[0] - scores[1]
-
-
-def test_refits_spread_as_new_experiments_do():
-    experiments = [score_difference(people(seed)) for seed in range(120)]
-    spread = []
-    for seed in range(300, 304):
-        data = people(seed)
-        first, second = (design(SLOPE.format(column), data) for column in "xz")
-        row = refit_spread(first, second, "in-sample", n_resamples=50)
-        assert row["difference"] == pytest.approx(score_difference(data))
-        assert row["n_failed"] == 0
-        spread.append(row["sd_refit"])
-    # 120 experiments tell a standard deviation to 7 %, four resampled ones to 10 %.
-    assert np.mean(spread) == pytest.approx(np.std(experiments), rel=0.3)
-
-
-def test_refits_are_the_same_for_any_number_of_processes():
-    data = people(1, n_people=6)
-    models = [design(SLOPE.format(column), data) for column in "xz"]
-    one, two = (
-        refit_spread(*models, n_resamples=3, seed=4, n_jobs=n_jobs) for n_jobs in (1, 2)
-    )
-    assert one == two
-
-
-def test_refits_of_different_choices_are_refused():
-    data = people(2, n_people=8)
-    one = design(SLOPE.format("x"), data)
-    other = design(SLOPE.format("x"), data.assign(choice=1 - data["choice"]))
-    with pytest.raises(InputError, match="different choices"):
-        refit_spread(one, other)
-    with pytest.raises(InputError, match="in-sample or leave-trial-out"):
-        refit_spread(one, one, "leave-participant-out")
-
-
-def test_held_out_participants_give_mcfadden_r2():
-    data = people(3, n_people=6)
-    trials = data.assign(true_category_binary=data["choice"], correct=1)
-    p = special.expit(data["x"])
-    values = data[["participant", "trial"]].assign(value_left=1 - p, value_right=p)
-    protocol = {
-        "choice_model": SLOPE.format("x"),
-        "predictor": "signed",
-        "evaluation": "leave-trial-out",
-    }
-    held_out = held_out_participants(trials, values, "category", protocol)
-    # The right answer would separate the choices: let some trials contradict it.
-    trials["true_category_binary"] ^= (trials["trial"] % 3 == 0).astype(int)
-    scored, _ = score_learner(
-        trials,
-        values,
-        "category",
-        {**protocol, "evaluation": "leave-participant-out"},
-    )
-    _, participants = score_table(scored, "category")
-    expected = participants.set_index("participant")["mcfadden_r2"]
-    assert (1 + held_out / np.log(2)).to_numpy() == pytest.approx(expected.to_numpy())

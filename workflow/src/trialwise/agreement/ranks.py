@@ -7,17 +7,9 @@ rank. Participants are what is drawn from a population, hence what is resampled:
 models predict the same people, so that one draw serves all of them.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
-from trialwise.choices.crossvalidation import (
-    held_out_log_score,
-    leave_one_trial_out,
-)
-from trialwise.choices.glmm import fit
-from trialwise.choices.scores import predict_from_learner
 from trialwise.consistency.intervals import draw, resample_kappa
 from trialwise.consistency.kappa import kappa, pair_counts
 from trialwise.errors import InputError
@@ -260,105 +252,6 @@ def participant_values(participants, measure):
     return complete, len(wide) - len(complete)
 
 
-def held_out_participants(trials, values, task, protocol):
-    """How well each participant is predicted from a fit to all the others.
-
-    Parameters
-    ----------
-    trials, values, task, protocol
-        As in `trialwise.choices.scores.score_learner`; the protocol's evaluation does
-        not matter.
-
-    Returns
-    -------
-    pandas.Series
-        Mean log score per trial in nats, indexed by participant: a column of what
-        `rank_sets` takes.
-    """
-    protocol = {**protocol, "evaluation": "leave-participant-out"}
-    table, log_odds, _ = predict_from_learner(trials, values, task, protocol)
-    certain = protocol.get("certain", {}).get(task)
-    scores = held_out_log_score(table["choice"], log_odds, certain)
-    return pd.Series(scores).groupby(table["participant"]).mean().rename("log_score")
-
-
-def refit_spread(
-    first, second, evaluation="leave-trial-out", n_resamples=200, seed=0, n_jobs=1
-):
-    """What a bootstrap of people with fixed fits leaves out of a difference of models.
-
-    The scores of all people rest on one fit. Here participants are drawn with
-    replacement and both choice models are fitted anew to every sample, a participant
-    drawn twice being two; beside it stands the bootstrap, with the same draws, of the
-    scores under the fits to everybody.
-
-    Parameters
-    ----------
-    first, second : trialwise.choices.glmm.Design
-        Two models of the same choices, row by row. Predictors are taken as they are:
-        to divide one by another standard deviation would change nothing, and a mean
-        that was subtracted stays that of everybody.
-    evaluation : {"in-sample", "leave-trial-out"}
-    n_resamples, seed : int
-    n_jobs : int
-        Processes; the result does not depend on it.
-
-    Returns
-    -------
-    dict
-        ``evaluation, n_resamples, difference, sd_fixed, sd_refit, ratio, correlation,
-        n_failed``: log score per trial of `first` minus that of `second`, in nats, the
-        standard deviation of it over resamples without and with refitting, their ratio
-        and the correlation of both. Resamples in which a fit did not converge are left
-        out and counted.
-
-    Raises
-    ------
-    InputError
-        If the two designs do not hold the same choices, or the evaluation is unknown.
-
-    Notes
-    -----
-    One fit per resample and model, and as many predictions as the evaluation needs.
-    """
-    from joblib import Parallel, delayed
-
-    if not (
-        np.array_equal(first.y, second.y)
-        and np.array_equal(first.groups, second.groups)
-    ):
-        raise InputError("The designs hold different choices. Build both of one table.")
-    if evaluation not in ("in-sample", "leave-trial-out"):
-        raise InputError("Evaluation must be in-sample or leave-trial-out.")
-    full = [fit(design) for design in (first, second)]
-    fixed = np.subtract(*(_scores(whole, evaluation) for whole in full))
-    n_groups = len(first.levels)
-    draws = np.random.default_rng(seed).integers(n_groups, size=(n_resamples, n_groups))
-    rows = [np.flatnonzero(first.codes == code) for code in range(n_groups)]
-    refitted = Parallel(n_jobs=n_jobs)(
-        delayed(_refitted_difference)(
-            [_resampled(whole.design, rows, draw) for whole in full], full, evaluation
-        )
-        for draw in draws
-    )
-    refitted = np.array(refitted)
-    kept = np.isfinite(refitted)
-    in_resamples = np.array(
-        [fixed[np.concatenate([rows[code] for code in draw])].mean() for draw in draws]
-    )
-    sd_fixed, sd_refit = (x[kept].std(ddof=1) for x in (in_resamples, refitted))
-    return {
-        "evaluation": evaluation,
-        "n_resamples": n_resamples,
-        "difference": fixed.mean(),
-        "sd_fixed": sd_fixed,
-        "sd_refit": sd_refit,
-        "ratio": sd_refit / sd_fixed,
-        "correlation": np.corrcoef(in_resamples[kept], refitted[kept])[0, 1],
-        "n_failed": int((~kept).sum()),
-    }
-
-
 def studentised(values, first, second, n_resamples, rng):
     """Differences of models, and the largest studentised one in every resample.
 
@@ -484,32 +377,3 @@ def _rank_table(models, means, errors, pairs, level):
         }
     )
     return table.sort_values("rank", kind="stable", ignore_index=True)
-
-
-def _scores(fitted, evaluation):
-    """Log score of every choice under a fit, or held out."""
-    log_odds = fitted.log_odds
-    if evaluation == "leave-trial-out":
-        log_odds = leave_one_trial_out(fitted.design).log_odds
-    return held_out_log_score(fitted.design.y, log_odds)
-
-
-def _resampled(design, rows, draw):
-    """The design of the drawn participants, each draw a participant of its own."""
-    chosen = np.concatenate([rows[code] for code in draw])
-    return replace(
-        design,
-        y=design.y[chosen],
-        X=design.X[chosen],
-        Z=design.Z[chosen],
-        groups=np.repeat(np.arange(len(draw)), [len(rows[code]) for code in draw]),
-    )
-
-
-def _refitted_difference(designs, full, evaluation):
-    """Difference in mean log score after fitting both designs; NaN without a fit."""
-    fits = [fit(design, start) for design, start in zip(designs, full, strict=True)]
-    if not all(fitted.converged for fitted in fits):
-        return np.nan
-    first, second = (_scores(fitted, evaluation).mean() for fitted in fits)
-    return first - second

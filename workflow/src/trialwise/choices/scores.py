@@ -54,6 +54,20 @@ def predictor(values, task, kind):
     )
 
 
+def join_values(trials, values):
+    """A learner's values beside the choices; parameters as in `score_learner`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `trials` with ``value_left, value_right``, in the order of `trials`.
+    """
+    columns = ["participant", "trial", "value_left", "value_right"]
+    return trials.merge(
+        values[columns], on=["participant", "trial"], validate="one_to_one"
+    )
+
+
 def predict_choices(data, model, evaluation, scaled=None, scaling="none"):
     """Log-odds of every choice under a mixed model, in-sample or held out.
 
@@ -95,7 +109,7 @@ def predict_from_learner(trials, values, task, protocol):
     full : Fit
         The fit to all rows.
     """
-    table = _join(trials, values)
+    table = join_values(trials, values)
     kind = protocol["predictor"]
     table = table.assign(x=predictor(table, task, kind))
     log_odds, full = predict_choices(
@@ -187,7 +201,7 @@ def learning_curve(trials, values, task):
         ``block_start, accuracy``, over participants: blocks of 10 trials of the
         category task, of 5 of the reward task.
     """
-    table = _join(trials, values)
+    table = join_values(trials, values)
     correct = learner_correct(table, task, equal_rewards="right")
     size = table["trial"].nunique() // N_BLOCKS
     start = table["trial"] // size * size
@@ -281,13 +295,6 @@ def fit_table(full):
         log_likelihood=full.log_likelihood,
         converged=full.converged,
         singular=full.singular,
-    )
-
-
-def _join(trials, values):
-    columns = ["participant", "trial", "value_left", "value_right"]
-    return trials.merge(
-        values[columns], on=["participant", "trial"], validate="one_to_one"
     )
 
 
