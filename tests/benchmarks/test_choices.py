@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from trialwise.choices.crossvalidation import leave_one_trial_out
-from trialwise.choices.glmm import design
+from trialwise.choices.design import design
 
 
 @pytest.fixture(scope="module")

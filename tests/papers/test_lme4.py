@@ -13,7 +13,8 @@ from trialwise.choices.crossvalidation import (
     leave_one_trial_out,
     refit_without_trial,
 )
-from trialwise.choices.glmm import design, fit
+from trialwise.choices.design import design
+from trialwise.choices.glmm import fit
 
 SLOPE = "choice ~ -1 + x + (-1 + x | participant)"
 PUBLISHED = "choice ~ -1 + x + (-1 + x + C(dimension) | participant)"

@@ -10,7 +10,8 @@ from trialwise.choices.crossvalidation import (
     leave_one_trial_out,
     refit_without_trial,
 )
-from trialwise.choices.glmm import Design, design, fit
+from trialwise.choices.design import Design, design
+from trialwise.choices.glmm import fit
 from trialwise.errors import InputError
 
 MODELS = {

@@ -10,7 +10,8 @@ from trialwise.agreement.difficulty import (
     profile_interval,
     unpack,
 )
-from trialwise.choices.glmm import Design, Laplace
+from trialwise.choices.design import Design
+from trialwise.choices.glmm import Laplace
 from trialwise.errors import InputError
 from trialwise.simulation.agreement_models import difficulty_coverage, difficulty_world
 

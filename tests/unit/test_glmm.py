@@ -4,7 +4,8 @@ import pytest
 import statsmodels.api as sm
 from scipy import integrate, optimize, special, stats
 
-from trialwise.choices.glmm import Design, Laplace, design, fit
+from trialwise.choices.design import Design, design
+from trialwise.choices.glmm import Laplace, fit
 from trialwise.errors import InputError
 
 rng_of = np.random.default_rng

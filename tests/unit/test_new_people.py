@@ -11,7 +11,8 @@ from trialwise.agreement.new_people import (
     score_new_people,
 )
 from trialwise.choices.crossvalidation import leave_one_participant_out
-from trialwise.choices.glmm import design, fit
+from trialwise.choices.design import design
+from trialwise.choices.glmm import fit
 from trialwise.choices.scores import score_learner, score_table
 from trialwise.errors import InputError
 

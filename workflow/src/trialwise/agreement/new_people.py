@@ -7,9 +7,9 @@ import numpy as np
 from trialwise.choices.crossvalidation import (
     held_out_log_score,
     leave_one_trial_out,
-    rescale,
 )
-from trialwise.choices.glmm import design, fit
+from trialwise.choices.design import design, rescale
+from trialwise.choices.glmm import fit
 from trialwise.choices.scores import (
     SCALING,
     join_values,
@@ -78,7 +78,7 @@ def refit_spread(first, second, evaluation="leave-trial-out", n_resamples=200, s
 
     Parameters
     ----------
-    first, second : trialwise.choices.glmm.Design
+    first, second : trialwise.choices.design.Design
         Two models of the same choices, row by row. Predictors are taken as they are:
         to divide one by another standard deviation would change nothing, and a mean
         that was subtracted stays that of everybody.

@@ -13,17 +13,15 @@ in the deviance: the infinitesimal jackknife (Giordano, Stephenson, Liu, Jordan 
 Broderick 2019, AISTATS) with one more order, and exact where a row counts most.
 """
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
+from trialwise.choices.design import column_of, rescale, rows_of
 from trialwise.choices.glmm import FLAT_CURVATURE, Laplace, fit
-from trialwise.errors import InputError
 
-SCALINGS = ("none", "divide", "standardise")
 NODES = 25
 
 DIFFERENCE = 2e-3
@@ -123,7 +121,7 @@ def refit_without_trial(design, rows, predictor=None, scaling="none", start=None
     for at, row in enumerate(rows):
         others = np.arange(len(design.y)) != row
         scaled = rescale(design, predictor, scaling, others)
-        fitted = fit(_subset(scaled, others), start)
+        fitted = fit(rows_of(scaled, others), start)
         # A participant without other trials has random effects of 0.
         own = fitted.modes[fitted.design.levels == design.groups[row]].sum(axis=0)
         log_odds[at] = scaled.X[row] @ fitted.fixed + scaled.Z[row] @ own
@@ -148,7 +146,7 @@ def leave_one_participant_out(design, predictor=None, scaling="none"):
     for code in range(len(design.levels)):
         held_out = design.codes == code
         scaled = rescale(design, predictor, scaling, ~held_out)
-        fitted = fit(_subset(scaled, ~held_out), start)
+        fitted = fit(rows_of(scaled, ~held_out), start)
         deviation = np.linalg.norm(scaled.Z[held_out] @ fitted.factor, axis=1)
         log_odds[held_out] = _marginal_log_odds(
             scaled.X[held_out] @ fitted.fixed, deviation
@@ -200,7 +198,7 @@ def _solve_all(design, full, centred):
     if centred is not None:
         # A mean without a value v among n values moves by (mean - v) / (n - 1).
         shift = np.zeros((len(laplace.columns), laplace.columns.shape[2]))
-        values = _column(design, centred)
+        values = column_of(design, centred)
         shift[laplace.group, laplace.slot] = -values / (len(values) - 1)
     psi = laplace.internal(full.fixed, full.factor)
     expansion = _expand(laplace, psi, shift is not None)
@@ -381,50 +379,3 @@ def _inverse(hessian):
     """Inverse on the directions that the likelihood depends on."""
     hessian = (hessian + hessian.T) / 2
     return np.linalg.pinv(hessian, rcond=FLAT_CURVATURE, hermitian=True)
-
-
-def _column(design, name):
-    """The column `name` of X or Z."""
-    names = (*design.fixed_names, *design.random_names)
-    return np.hstack([design.X, design.Z])[:, names.index(name)]
-
-
-def rescale(design, predictor, scaling, rows=slice(None)):
-    """The design with its predictor scaled by the mean and SD of some rows.
-
-    Parameters, and the errors raised for them, as in `leave_one_trial_out`; `rows`
-    selects those that the mean and SD (ddof 1) are taken from, default all.
-    """
-    if scaling not in SCALINGS:
-        raise InputError(f"Scaling must be one of {', '.join(SCALINGS)}.")
-    if scaling == "none":
-        return design
-    names = (*design.fixed_names, *design.random_names)
-    if predictor not in names:
-        raise InputError(f"There is no column {predictor!r} to scale.")
-    compound = [
-        c for c in names if c != predictor and predictor in re.findall(r"\w+", c)
-    ]
-    if compound:
-        raise InputError(f"Column {compound[0]} cannot be scaled with {predictor}.")
-    values = _column(design, predictor)
-    spread = values[rows].std(ddof=1)
-    if not spread > 0:
-        raise InputError(f"Column {predictor} is constant.")
-    centre = values[rows].mean() if scaling == "standardise" else 0
-    values = (values - centre) / spread
-    X, Z = design.X.copy(), design.Z.copy()
-    X[:, np.array(design.fixed_names) == predictor] = values[:, None]
-    Z[:, np.array(design.random_names) == predictor] = values[:, None]
-    return replace(design, X=X, Z=Z)
-
-
-def _subset(design, rows):
-    """The design of some rows."""
-    return replace(
-        design,
-        y=design.y[rows],
-        X=design.X[rows],
-        Z=design.Z[rows],
-        groups=design.groups[rows],
-    )

@@ -139,7 +139,8 @@ def fit_people(category, reward):
         ``task, term, estimate, standard_error, z, p_value, log_likelihood, converged,
         singular``. Trial and difference in reward (right minus left) are z-scored.
     """
-    from trialwise.choices.glmm import design, fit
+    from trialwise.choices.design import design
+    from trialwise.choices.glmm import fit
     from trialwise.choices.scores import fit_table
 
     def scaled(values):

@@ -10,9 +10,9 @@ from trialwise.choices.crossvalidation import (
     held_out_log_score,
     leave_one_participant_out,
     leave_one_trial_out,
-    rescale,
 )
-from trialwise.choices.glmm import design, fit
+from trialwise.choices.design import design, rescale
+from trialwise.choices.glmm import fit
 
 SCALING = {"standardised": "standardise", "signed": "divide"}
 BIAS_MODEL = "choice ~ 1 + (1 | participant)"
@@ -75,7 +75,7 @@ def predict_choices(data, model, evaluation, scaled=None, scaling="none"):
     ----------
     data : pandas.DataFrame
     model : str
-        Formula, see `trialwise.choices.glmm.design`.
+        Formula, see `trialwise.choices.design.design`.
     evaluation : {"in-sample", "leave-trial-out", "leave-participant-out"}
     scaled, scaling : str
         The column to scale, and how; see `leave_one_trial_out`. Held-out rows are
