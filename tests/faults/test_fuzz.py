@@ -23,9 +23,10 @@ from trialwise.choices.people import read_choices
 from trialwise.configuration import check_schema, check_study
 from trialwise.errors import InputError
 from trialwise.files import write_table
-from trialwise.models.features import find_twins, read_sidecar
+from trialwise.models.features import read_sidecar
 from trialwise.models.precomputed import import_features
 from trialwise.models.registry import COLUMNS, Model, read_models
+from trialwise.models.twins import find_twins
 from trialwise.observer_tables import read_observers
 from trialwise.simulation.observers import ObserverGroup, simulate_trials, write_trials
 from trialwise.sources import read_sources

@@ -14,10 +14,10 @@ from trialwise.models.alignment import (
 )
 from trialwise.models.features import (
     describe_features,
-    find_twins,
     read_sidecar,
     write_features,
 )
+from trialwise.models.twins import find_twins
 
 IMAGES = [f"object{i}/image.jpg" for i in range(7)]
 

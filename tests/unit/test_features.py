@@ -12,13 +12,11 @@ from trialwise.errors import InputError
 from trialwise.models.features import (
     PartialFeatures,
     describe_features,
-    find_identical,
-    find_same_weights,
-    find_twins,
     read_sidecar,
     write_features,
 )
 from trialwise.models.registry import COLUMNS, Model
+from trialwise.models.twins import find_identical, find_same_weights, find_twins
 
 N, D = 40, 6
 IMAGES = [f"bird/bird{i}.png" for i in range(N)]

@@ -82,7 +82,7 @@ rule find_twins:
         mem_mb=growing(1000),
         runtime=60,
     params:
-        code=code_of("models.features"),
+        code=code_of("models.twins"),
     shell:
         "python -m trialwise find-twins --input {input} --output {output}"
         " 2>&1 | tee {log}"

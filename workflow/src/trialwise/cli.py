@@ -697,7 +697,7 @@ def extract_features(options):
 def find_twins(options):
     """Refuse two models with identical features or weights."""
     from trialwise.files import write_table
-    from trialwise.models.features import find_twins
+    from trialwise.models.twins import find_twins
 
     twins = find_twins(options.input)
     for pair in twins.itertuples():

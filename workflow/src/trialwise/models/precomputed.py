@@ -13,11 +13,11 @@ from trialwise.models.features import (
     WARNINGS,
     blocks_of,
     describe_features,
-    find_identical,
     open_features,
     write_features,
 )
 from trialwise.models.registry import Model
+from trialwise.models.twins import find_identical
 
 NAMES = "file_names.txt"
 _ROWS = re.compile(r"_(\d+)-(\d+)\.npy$")
