@@ -18,7 +18,7 @@ from trialwise.consistency.controversial import controversial_images
 from trialwise.consistency.percentiles import all_bands
 from trialwise.consistency.shape_bias import shape_bias
 from trialwise.simulation.observers import ObserverGroup, simulate_correctness
-from trialwise.summary.figures import answers, consistency, style
+from trialwise.summary.figures import answers, consistency, consistency_tables, style
 from trialwise.summary.figures.catalogue import ERROR_CONSISTENCY, EXPERIMENTS, NOISE
 from trialwise.summary.figures.drawings import DRAWINGS
 from trialwise.summary.reproduction import read_published
@@ -114,7 +114,9 @@ def _levels(published):
     """Levels of the real experiments, with accuracies of nobody."""
     rng, tables = np.random.default_rng(7), {}
     for name in NOISE:
-        printed = consistency.published_cells(published, f"{name}/levels", ["accuracy"])
+        printed = consistency_tables.published_cells(
+            published, f"{name}/levels", ["accuracy"]
+        )
         levels = printed["level"].astype(float).unique()
         accuracy = rng.uniform(0.2, 0.8, (len(answers.OBSERVERS), len(levels)))
         rows = pd.DataFrame(accuracy, list(answers.OBSERVERS), levels).stack()
@@ -272,13 +274,15 @@ def test_printed_values_do_not_enter_computed_rows(name, tables, tabulated):
 
 def test_printed_cells_are_those_of_the_paper(tables):
     published = tables["published"]
-    means = consistency.published_cells(
+    means = consistency_tables.published_cells(
         published, "edges/groups", ["mean", "half_width"]
     )
     means = means[means["variant"] == "all-trials"].set_index("comparison")
     assert means.loc["human-human"].tolist()[1:] == [0.32, 0.04]
     assert means.loc["cnn4-cnn4"].tolist()[1:] == [0.55, 0.13]
-    networks = consistency.published_cells(published, "cue-conflict/networks", ["mean"])
+    networks = consistency_tables.published_cells(
+        published, "cue-conflict/networks", ["mean"]
+    )
     assert networks["observer"].is_unique
     assert networks.set_index("observer").loc["alexnet", "mean"] == 0.0804
 
@@ -305,10 +309,10 @@ def test_numbers_of_pairs(tabulated):
     table = tabulated["kappa-against-expected-overlap"]
     own = table[(table["layer"] == "overlap") & (table["experiment"] == "edges")]
     counts = own["series"].value_counts()
-    assert counts[consistency.PEOPLE] == 10
+    assert counts[consistency_tables.PEOPLE] == 10
     # Families of 5 ResNets, 4 VGGs, 3 DenseNets and 2 SqueezeNets.
-    assert counts[consistency.ONE_FAMILY] == 10 + 6 + 3 + 1
-    assert counts[consistency.TWO_FAMILIES] == 120 - 20
+    assert counts[consistency_tables.ONE_FAMILY] == 10 + 6 + 3 + 1
+    assert counts[consistency_tables.TWO_FAMILIES] == 120 - 20
     assert counts["ResNet"] == 5 * len(PEOPLE)
 
 

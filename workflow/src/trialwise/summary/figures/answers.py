@@ -1,6 +1,7 @@
 """Figures of what observers answered (Geirhos et al. 2020), each with its tidy table.
 
-As in `trialwise.summary.figures.consistency`.
+Functions that tabulate are as in `trialwise.summary.figures.consistency_tables`, those
+that draw as in `trialwise.summary.figures.consistency`.
 """
 
 import re
@@ -16,11 +17,8 @@ from trialwise.consistency import ALL_TRIALS
 from trialwise.consistency.accuracy import HUMANS
 from trialwise.consistency.shape_bias import ALL
 from trialwise.summary.figures.catalogue import NOISE
-from trialwise.summary.figures.consistency import (
-    TITLES,
-    printed_handle,
-    published_cells,
-)
+from trialwise.summary.figures.consistency import TITLES, printed_handle
+from trialwise.summary.figures.consistency_tables import published_cells
 from trialwise.summary.figures.style import (
     BLACK,
     COMPUTED,

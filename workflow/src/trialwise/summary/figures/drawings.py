@@ -2,29 +2,37 @@
 
 from functools import partial
 
-from trialwise.summary.figures import answers, consistency
+from trialwise.summary.figures import answers, consistency, consistency_tables
 from trialwise.summary.figures.catalogue import EXPERIMENTS
 
 DRAWINGS = {
-    "overlap-and-kappa-edges": (consistency.tabulate_steps, consistency.draw_steps),
-    "bounds-and-percentiles": (consistency.tabulate_bounds, consistency.draw_bounds),
+    "overlap-and-kappa-edges": (
+        consistency_tables.tabulate_steps,
+        consistency.draw_steps,
+    ),
+    "bounds-and-percentiles": (
+        consistency_tables.tabulate_bounds,
+        consistency.draw_bounds,
+    ),
     "kappa-against-imagenet-accuracy": (
-        consistency.tabulate_scores,
+        consistency_tables.tabulate_scores,
         consistency.draw_scores,
     ),
     "kappa-against-expected-overlap": (
-        partial(consistency.tabulate_overlap, names=["cnn16"]),
+        partial(consistency_tables.tabulate_overlap, names=["cnn16"]),
         consistency.draw_overlap,
     ),
     "kappa-of-cornet-s": (
         partial(
-            consistency.tabulate_overlap, names=["cornet", "resnet50"], by_name=True
+            consistency_tables.tabulate_overlap,
+            names=["cornet", "resnet50"],
+            by_name=True,
         ),
         consistency.draw_overlap,
     ),
     "stimulus-examples": (answers.tabulate_examples, answers.draw_examples),
     "expected-overlap-of-accuracies": (
-        consistency.tabulate_expected,
+        consistency_tables.tabulate_expected,
         consistency.draw_expected,
     ),
     "controversial-stimuli": (
@@ -45,7 +53,7 @@ DRAWINGS = {
     },
     **{
         f"kappa-against-brain-score-{name}": (
-            partial(consistency.tabulate_brain_score, experiment=name),
+            partial(consistency_tables.tabulate_brain_score, experiment=name),
             consistency.draw_brain_score,
         )
         for name in EXPERIMENTS
