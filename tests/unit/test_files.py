@@ -1,9 +1,23 @@
 """Outputs that appear whole or not at all, with the failure inside."""
 
+import signal
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
 from trialwise.files import whole, whole_folder, write_table
+
+# Writes half of an output, says so, and waits.
+HALF = """
+import sys, time
+from trialwise import files
+with getattr(files, sys.argv[1])(sys.argv[2]) as temporary:
+    (temporary / "half" if sys.argv[1] == "whole_folder" else temporary).write_text("1")
+    print("half", flush=True)
+    time.sleep(600)
+"""
 
 
 class Unprintable:
@@ -101,3 +115,27 @@ def test_table_keeps_every_digit(tmp_path):
     assert (tmp_path / "table.csv").read_bytes() == (
         b"kappa\n0.1\n0.3333333333333333\n0.30000000000000004\n1e-300\n"
     )
+
+
+@pytest.mark.parametrize("writer", [whole, whole_folder])
+def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, writer):
+    path = tmp_path / "table.csv"
+    command = [sys.executable, "-c", HALF, writer.__name__, path]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    for process in processes:
+        assert process.stdout.readline() == b"half\n"
+    killed, other = processes
+    before = set(names(tmp_path))
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    (tmp_path / ".table-of-another.csv").touch()
+    with writer(path):
+        # What the other process still writes stays.
+        assert len(before & set(names(tmp_path))) == 1
+    other.kill()
+    other.wait()
+    with writer(path):
+        pass
+    assert sorted(names(tmp_path)) == [".table-of-another.csv", "table.csv"]
+    for process in processes:
+        process.stdout.close()

@@ -1,11 +1,13 @@
 """Outputs that appear whole or not at all."""
 
 import errno
+import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +22,8 @@ def whole(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path that becomes `path` when the block ends without error.
 
     The temporary name lies in the same folder, so that the final rename is atomic,
-    and keeps the suffix, which some writers choose their format by.
+    and keeps the suffix, which some writers choose their format by. What writers that
+    were killed left of the same output is removed.
 
     Raises
     ------
@@ -30,15 +33,17 @@ def whole(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path.parent, f".{path.stem}-", path.suffix)
         handle, name = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
         )
         os.close(handle)
         temporary = Path(name)
         try:
-            yield temporary
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
+            with _held(temporary):
+                yield temporary
+                temporary.chmod(0o666 & ~_umask())
+                temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -46,6 +51,8 @@ def whole(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `path` when the block ends well.
+
+    What writers that were killed left of the same output is removed.
 
     Raises
     ------
@@ -86,8 +93,43 @@ def _explained(path: Path) -> Iterator[None]:
 @contextmanager
 def _temporary_beside(path: Path) -> Iterator[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as name:
+    prefix = f".{path.name}-"
+    _remove_leftovers(path.parent, prefix, "")
+    with (
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=prefix) as name,
+        _held(Path(name)),
+    ):
         yield name
+
+
+def _remove_leftovers(folder: Path, prefix: str, suffix: str) -> None:
+    """Remove temporary files and folders of these names that no process holds."""
+    name = re.compile(rf"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(suffix)}")
+    for entry in [e for e in folder.iterdir() if name.fullmatch(e.name)]:
+        with suppress(OSError), _held(entry) as alone:
+            if alone and entry.is_dir():
+                shutil.rmtree(entry)
+            elif alone:
+                entry.unlink()
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[bool]:
+    """Lock a temporary file or folder until the block, or the process, ends.
+
+    Yields whether that was possible: a lock that another process has, or a file system
+    without locks, prevents it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:
