@@ -1,6 +1,5 @@
 """The study of tests/workflow, cut down, as processes and disks that fail meet it."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -40,17 +39,18 @@ class Folder(shared.Folder):
 
     def start(self, *arguments):
         """Start Snakemake as the leader of a process group; it shows nothing."""
-        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2"]
-        command += ["--snakefile", self.root / "Snakefile", "--directory", self.path]
-        command += ["--configfile", "study.yaml"]
         return subprocess.Popen(
-            [str(word) for word in command],
-            cwd=self.path,
-            env={**os.environ, **self.variables},
+            **self.call(*arguments),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+    def verify(self):
+        """Compare the results with their manifest; return the process."""
+        command = [sys.executable, "-m", "trialwise", "verify"]
+        command.append(f"{shared.RESULTS}/manifest.tsv")
+        return subprocess.run(command, cwd=self.path, capture_output=True, text=True)
 
     def content(self):
         """Files of results with their bytes, but for what killed jobs leave behind."""

@@ -2,18 +2,11 @@
 
 import re
 import subprocess
-import sys
 import time
 
 import pytest
 
 TARGET = "consistency"
-
-
-def verify(folder):
-    command = [sys.executable, "-m", "trialwise", "verify"]
-    command.append("results/small/manifest.tsv")
-    return subprocess.run(command, cwd=folder.path, capture_output=True, text=True)
 
 
 def test_full_disk_is_named_and_what_was_done_counts(folder, undisturbed, disk):
@@ -34,7 +27,7 @@ def test_full_disk_is_named_and_what_was_done_counts(folder, undisturbed, disk):
     assert folder.content() == whole
     now = folder.times()
     assert {name: now[name] for name in made} == {name: times[name] for name in made}
-    assert verify(folder).returncode == 0
+    assert folder.verify().returncode == 0
 
 
 def test_read_only_disk_is_named(folder, disk):
@@ -60,7 +53,7 @@ def test_results_that_became_read_only_stay(finished, undisturbed, disk):
     assert done.returncode == 1
     assert "Write-protected output files for rule " in done.stdout
     assert finished.content() == undisturbed.content()
-    assert verify(finished).returncode == 0
+    assert finished.verify().returncode == 0
 
 
 def test_second_run_in_the_same_folder_is_refused(folder, undisturbed):
@@ -78,7 +71,7 @@ def test_second_run_in_the_same_folder_is_refused(folder, undisturbed):
     finally:
         assert first.wait() == 0
     assert folder.content() == undisturbed.content()
-    assert verify(folder).returncode == 0
+    assert folder.verify().returncode == 0
 
 
 @pytest.mark.parametrize("how", ["moved", "copied"])
@@ -90,7 +83,7 @@ def test_study_that_is_elsewhere_now_is_still_done(finished, tmp_path, how):
     else:
         subprocess.run(["cp", "-r", finished.path, elsewhere], check=True)
     finished.path = elsewhere
-    assert verify(finished).returncode == 0
+    assert finished.verify().returncode == 0
     if how == "moved":
         assert finished.plan(TARGET) == {}
 
@@ -100,7 +93,7 @@ def test_change_to_a_result_is_found(finished):
     changed.write_text(changed.read_text().replace("0.5", "0.6", 1))
     (changed.parent / "networks.csv").unlink()
     (changed.parent / "mine.csv").write_text("a\n1\n")
-    found = verify(finished)
+    found = finished.verify()
     assert found.returncode == 1
     folder = "results/small/consistency/easy"
     assert found.stdout.splitlines() == [
@@ -115,10 +108,10 @@ def test_run_of_one_part_does_not_bless_a_changed_result(finished, undisturbed):
     changed = finished.results()["consistency/easy/band.csv"]
     changed.write_text(changed.read_text().replace("0.0", "0.1", 1))
     finished.run(TARGET, "-R", "draw_kappa")
-    assert verify(finished).stdout.splitlines() == [
+    assert finished.verify().stdout.splitlines() == [
         "results/small/consistency/easy/band.csv: changed since compute_band made it"
     ]
     changed.unlink()
     finished.run(TARGET)
-    assert verify(finished).returncode == 0
+    assert finished.verify().returncode == 0
     assert finished.content() == undisturbed.content()

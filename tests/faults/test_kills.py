@@ -89,7 +89,7 @@ def check_resumed(folder, target, kills, seed):
 def test_run_killed_twice_gives_the_same_results(folder, undisturbed, seed):
     check_resumed(folder, "consistency", 2, seed)
     assert folder.content() == undisturbed.content()
-    verified = verify(folder)
+    verified = folder.verify()
     assert verified.returncode == 0, verified.stdout
 
 
@@ -101,14 +101,8 @@ def test_run_killed_twenty_times_gives_the_same_results(folder, tmp_path):
     other.write_study()
     other.run("all")
     assert folder.content() == other.content()
-    verified = verify(folder)
+    verified = folder.verify()
     assert verified.returncode == 0, verified.stdout
-
-
-def verify(folder):
-    command = [sys.executable, "-m", "trialwise", "verify"]
-    command.append("results/small/manifest.tsv")
-    return subprocess.run(command, cwd=folder.path, capture_output=True, text=True)
 
 
 class Slow(BaseHTTPRequestHandler):

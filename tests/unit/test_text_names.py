@@ -1,7 +1,6 @@
 """Names of objects as vectors of words and answers of a service."""
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -64,13 +63,10 @@ class Service(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def service():
+def service(serve):
     handler = type("OneTest", (Service,), {"asked": [], "busy": 0})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield handler, f"http://127.0.0.1:{server.server_port}/v1/embeddings"
-    server.shutdown()
-    server.server_close()
+    server = serve(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+    return handler, f"http://127.0.0.1:{server.server_port}/v1/embeddings"
 
 
 def lengths(*names):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,25 +27,15 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
+def server(tmp_path, serve):
     """A folder whose files a server on this machine offers; `url` is its address."""
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
     folder = tmp_path / "served"
-    (folder / "a").mkdir(parents=True)
-    (folder / "b").mkdir()
-    (folder / "a" / "model.pth").write_bytes(FIRST)
-    (folder / "b" / "model.pth").write_bytes(SECOND)
-    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-    thread.start()
-    yield SimpleNamespace(folder=folder, url=f"http://127.0.0.1:{http.server_port}")
-    http.shutdown()
-    thread.join()
-    http.server_close()
+    for name, body in {"a": FIRST, "b": SECOND}.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "model.pth").write_bytes(body)
+    handler = partial(Quiet, directory=str(folder))
+    http = serve(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+    return SimpleNamespace(folder=folder, url=f"http://127.0.0.1:{http.server_port}")
 
 
 @pytest.fixture(scope="module")

@@ -91,20 +91,26 @@ class Folder:
 
     def snakemake(self, *arguments, study="study.yaml", cores=2):
         """Run Snakemake; return the process, with all that it showed in `stdout`."""
+        return subprocess.run(
+            **self.call(*arguments, study=study, cores=cores),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def call(self, *arguments, study="study.yaml", cores=2):
+        """What to call Snakemake with: command, folder and environment."""
         command = [sys.executable, "-m", "snakemake", *arguments]
         command += ["--snakefile", self.root / "Snakefile", "--directory", self.path]
         command += ["--cores", cores] if cores else []
         command += ["--configfile", study] if study else []
         unset = {"TRIALWISE_MIRROR", "SNAKEMAKE_PROFILE"}
         inherited = {k: v for k, v in os.environ.items() if k not in unset}
-        return subprocess.run(
-            [str(word) for word in command],
-            cwd=self.path,
-            env={**inherited, **self.variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return {
+            "args": [str(word) for word in command],
+            "cwd": self.path,
+            "env": {**inherited, **self.variables},
+        }
 
     def run(self, *arguments, **options):
         """Run Snakemake to a good end; return what it showed."""
