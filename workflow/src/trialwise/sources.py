@@ -155,11 +155,7 @@ def fill_folder(
     OSError
         If the folder cannot be written.
     """
-    if mirror and not Path(mirror).is_dir():
-        raise InputError(
-            f"The mirror {mirror} is not a folder. "
-            "Correct TRIALWISE_MIRROR, or unset it to download the files."
-        )
+    check_mirror(mirror)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lacking = [
@@ -170,6 +166,21 @@ def fill_folder(
     ]
     if lacking:
         _download(lacking, folder, timeout, attempts)
+
+
+def check_mirror(mirror: str | Path | None) -> None:
+    """Refuse a mirror that is named and not there.
+
+    Raises
+    ------
+    InputError
+        If `mirror` is given and no folder.
+    """
+    if mirror and not Path(mirror).is_dir():
+        raise InputError(
+            f"The mirror {mirror} is not a folder. "
+            "Correct TRIALWISE_MIRROR, or unset it to download the files."
+        )
 
 
 def _check_rows(sources: pd.DataFrame, path: str | Path, schema: str | Path) -> None:

@@ -13,6 +13,7 @@ from requests import exceptions
 from trialwise.errors import InputError
 from trialwise.files import whole, whole_folder
 from trialwise.models.registry import Model
+from trialwise.sources import check_mirror
 
 # torch.hub's convention: the name of a file ends in the first digits of its sha256.
 _PREFIX = re.compile(r"-([0-9a-f]{8,64})\.")
@@ -47,11 +48,7 @@ def get_weights(
     folder = Path(folder)
     record = folder.with_name(f"{folder.name}.sha256")
     own = Path(mirror) / "weights" / model.id if mirror else None
-    if mirror and not Path(mirror).is_dir():
-        raise InputError(
-            f"The mirror {mirror} is not a folder. "
-            "Correct TRIALWISE_MIRROR, or unset it to download the files."
-        )
+    check_mirror(mirror)
     names = list(model.files)
     if not names and own is not None and own.is_dir():
         names = sorted(file.name for file in own.iterdir())
