@@ -254,27 +254,6 @@ def true_consistency(wildcards):
     return truth
 
 
-def demo_tables():
-    """Recovery of the simulated experiments, and the coverage of the intervals."""
-    tables = [f"<results>/consistency/{name}/recovery.csv" for name in SIMULATED]
-    tables += [f"<results>/consistency/{name}/groups.csv" for name in NAMED_SHAPES]
-    if "coverage" in config:
-        tables.append("<results>/consistency/coverage.csv")
-    if PEOPLE:
-        tables.append("<results>/choices/recovery.csv")
-    return tables
-
-
-def demo_needs_simulation(wildcards):
-    """The tables of the demo, if the study simulates anything."""
-    if not demo_tables():
-        raise WorkflowError(
-            "The target demo simulates observers, and this study has none.\n"
-            "Run: snakemake --cores 2 demo --configfile config/demo.yaml"
-        )
-    return demo_tables()
-
-
 def show_recovery():
     """Say how well what observers and people were simulated with was recovered."""
     results = Path(config["results"])
@@ -305,35 +284,6 @@ def record_results():
         update_manifest(config["results"], outputs)
     except InputError as error:
         raise WorkflowError(str(error)) from None
-
-
-def consistency_tables():
-    """All tables and figures of the configured experiments."""
-    tables = []
-    for name, experiment in EXPERIMENTS.items():
-        files = [
-            "pairs",
-            "groups",
-            "networks",
-            "accuracy",
-            "group-accuracy",
-            "confusion",
-            "band",
-        ]
-        files = [f"{file}.csv" for file in [*files, "outside-band"]]
-        files += ["kappa.png", "kappa.pdf"]
-        if "networks" in experiment:
-            files += ["controversial.csv", "controversial-five.csv"]
-            files += ["regression.csv"] if config["regressions"] else []
-        if "texture" in experiment:
-            files.append("shape-bias.csv")
-        if "texture_trained" in experiment:
-            files += ["texture-trained.csv", "shape-bias-correlation.csv"]
-        tables += [f"<results>/consistency/{name}/{file}" for file in files]
-    tables += [f"<results>/consistency/{name}/levels.csv" for name in NOISE_EXPERIMENTS]
-    if config.get("accuracy_table", {}).get("experiments"):
-        tables.append("<results>/consistency/accuracy.csv")
-    return tables
 
 
 def decisions_of(experiment):

@@ -90,6 +90,27 @@ def reproduction_tables(*papers):
     ]
 
 
+def consistency_tables():
+    """All tables and figures of the configured experiments."""
+    tables = []
+    for name, experiment in EXPERIMENTS.items():
+        files = ["pairs.csv", "groups.csv", "networks.csv", "accuracy.csv"]
+        files += ["group-accuracy.csv", "confusion.csv", "band.csv"]
+        files += ["outside-band.csv", "kappa.png", "kappa.pdf"]
+        if "networks" in experiment:
+            files += ["controversial.csv", "controversial-five.csv"]
+            files += ["regression.csv"] if config["regressions"] else []
+        if "texture" in experiment:
+            files.append("shape-bias.csv")
+        if "texture_trained" in experiment:
+            files += ["texture-trained.csv", "shape-bias-correlation.csv"]
+        tables += [f"<results>/consistency/{name}/{file}" for file in files]
+    tables += [f"<results>/consistency/{name}/levels.csv" for name in NOISE_EXPERIMENTS]
+    if config.get("accuracy_table", {}).get("experiments"):
+        tables.append("<results>/consistency/accuracy.csv")
+    return tables
+
+
 def consistency_files():
     """All that the error-consistency paper is reproduced with."""
     tables = consistency_tables() + consistency_figures()
@@ -260,6 +281,27 @@ def learning_caption(wildcards):
         version = VERSION_CAPTIONS[PUBLISHED_VERSIONS[name]]
         caption = f"{caption.rstrip()} {version}"
     return caption
+
+
+def demo_tables():
+    """Recovery of the simulated experiments, and the coverage of the intervals."""
+    tables = [f"<results>/consistency/{name}/recovery.csv" for name in SIMULATED]
+    tables += [f"<results>/consistency/{name}/groups.csv" for name in NAMED_SHAPES]
+    if "coverage" in config:
+        tables.append("<results>/consistency/coverage.csv")
+    if PEOPLE:
+        tables.append("<results>/choices/recovery.csv")
+    return tables
+
+
+def demo_needs_simulation(wildcards):
+    """The tables of the demo, if the study simulates anything."""
+    if not demo_tables():
+        raise WorkflowError(
+            "The target demo simulates observers, and this study has none.\n"
+            "Run: snakemake --cores 2 demo --configfile config/demo.yaml"
+        )
+    return demo_tables()
 
 
 def study_files():
