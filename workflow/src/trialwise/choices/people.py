@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from trialwise.consistency.intervals import draw
 from trialwise.errors import InputError
 from trialwise.tables import check_table, place, read_table
 
@@ -97,7 +98,7 @@ def accuracy_by_trial(trials, n_resamples=1000, seed=0, level=0.95):
     correct = wide.to_numpy(dtype=float)
     n = correct.shape[1]
     rng = np.random.default_rng(seed)
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    weights = draw(n, n_resamples, rng)
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(correct @ weights.T / n, tails, axis=1)
     with warnings.catch_warnings():

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trialwise.choices.people import TASKS
+from trialwise.consistency.intervals import draw
 from trialwise.stimuli import object_name
 from trialwise.summary.alignment_effects import SLIP
 from trialwise.summary.correlations import CORRELATIONS, in_subset
@@ -281,7 +282,7 @@ def _interval(tables, settings, row):
     values = own["mcfadden_r2" if row.outcome == "r2" else row.outcome].to_numpy()
     rng = np.random.default_rng(settings["seed"])
     n = len(values)
-    weights = rng.multinomial(n, np.full(n, 1 / n), settings["n_resamples"])
+    weights = draw(n, settings["n_resamples"], rng)
     return np.quantile(weights @ values / n, [0.025, 0.975])
 
 
