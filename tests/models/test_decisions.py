@@ -15,10 +15,11 @@ from trialwise.models.decisions import (
     decision_table,
     read_categories,
 )
-from trialwise.stimuli import TEXTURE_VS_SHAPE, list_images
+from trialwise.stimuli import list_images
 from trialwise.trials import CATEGORIES, read_trials
 
-EXPERIMENTS = ["edges", "silhouettes"]
+# Folders of the image sets in the stimuli of Geirhos et al. (2019).
+EXPERIMENTS = {"edges": "edges", "silhouettes": "filled-silhouettes"}
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,8 @@ def classes(mirror):
 def decisions(mirror, models, lite0_weights, classes):
     """Trial tables of EfficientNet-Lite0, by experiment."""
     tables = {}
-    for experiment in EXPERIMENTS:
-        root = mirror / "texture-vs-shape" / "stimuli" / TEXTURE_VS_SHAPE[experiment]
+    for experiment, name in EXPERIMENTS.items():
+        root = mirror / "texture-vs-shape" / "stimuli" / name
         tables[experiment] = decide(
             models["efficientnet-lite0"],
             lite0_weights,

@@ -9,12 +9,6 @@ from trialwise.errors import InputError
 from trialwise.files import whole
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
-# Folders of the image sets in the stimuli of Geirhos et al. (2019).
-TEXTURE_VS_SHAPE = {
-    "edges": "edges",
-    "silhouettes": "filled-silhouettes",
-    "cue-conflict": "style-transfer-preprocessed-512",
-}
 THINGS_TERMS = "https://osf.io/jum2f"
 
 

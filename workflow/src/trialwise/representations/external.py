@@ -24,7 +24,6 @@ MEASURES = {
     "nights": (0.0, 1.0),
     "clickme": (-1.0, 1.0),
 }
-PETERSON_SETS = ("fruits", "vegetables", "animals")
 NIGHTS_VOTES = 6
 
 
@@ -81,7 +80,7 @@ def pairwise_similarity(
     -------
     float
         Mean over sets of Spearman's rank correlation over the pairs of a set. In the
-        paper the sets are `PETERSON_SETS`, of 120 images each.
+        paper the sets are fruits, vegetables and animals, of 120 images each.
 
     Raises
     ------

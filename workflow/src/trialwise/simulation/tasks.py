@@ -5,7 +5,6 @@ import pandas as pd
 
 from trialwise.errors import InputError
 
-N_STIMULI = 120
 BIN_EDGES = np.linspace(0, 2, 6)
 PER_BIN = 24
 
