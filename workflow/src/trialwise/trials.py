@@ -112,7 +112,17 @@ def read_trials(
 
 
 def load_trials(path: str | Path) -> pd.DataFrame:
-    """Load a table written from `read_trials`, every label as text."""
+    """Load a table written from `read_trials`, every label as text.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `read_trials` returns it.
+    """
     numbers = {"correct": int, "row": int}
     text = dict.fromkeys(
         [
@@ -225,7 +235,17 @@ def clusters_of(
 
 
 def members(patterns, observers):
-    """Observers that match one of the patterns (``*`` allowed), in pattern order.
+    """Observers that match one of the patterns, in the order of the patterns.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        Names in which ``*`` stands for anything.
+    observers : sequence of str
+
+    Returns
+    -------
+    list of str
 
     Raises
     ------
@@ -311,7 +331,18 @@ def pairs_between(
 
 
 def check_unique(table: pd.DataFrame) -> None:
-    """Check that nobody answers an image twice; columns ``subj, image, file, line``."""
+    """Check that nobody answers an image twice.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``subj, image, file, line``.
+
+    Raises
+    ------
+    InputError
+        Naming both lines.
+    """
     repeated = table.duplicated(["subj", "image"])
     if repeated.any():
         second = table[repeated].iloc[0]
@@ -324,7 +355,18 @@ def check_unique(table: pd.DataFrame) -> None:
 
 
 def check_paired(table: pd.DataFrame) -> None:
-    """Check that all saw the same images; columns ``subj, image, file, line``."""
+    """Check that all saw the same images.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``subj, image, file, line``.
+
+    Raises
+    ------
+    InputError
+        Naming an image that one observer lacks.
+    """
     images = table.groupby("subj")["image"].agg(set)
     reference = images.index[0]
     for observer, seen in images.items():

@@ -81,6 +81,12 @@ def copy_probability(kappa, accuracies):
     q is negative), otherwise right with a probability of its own. q is kappa where the
     accuracies are equal.
 
+    Parameters
+    ----------
+    kappa : float
+    accuracies : (float, float)
+        In (0, 1).
+
     Returns
     -------
     q : float
@@ -128,6 +134,11 @@ def observed_probabilities(first, second):
     Parameters
     ----------
     first, second : ndarray of bool, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (2, 2)
+        At [x, y], x and y being right (1) or wrong (0) of the first and the second.
     """
     cells = np.zeros((2, 2))
     np.add.at(cells, (first.astype(int), second.astype(int)), 1 / len(first))
@@ -166,12 +177,25 @@ def fixed_accuracies(kappa, accuracies, n):
     Fisher's noncentral hypergeometric distribution with the odds ratio of
     `joint_probabilities`, and n times each accuracy, rounded, correct answers.
 
+    Parameters
+    ----------
+    kappa : float
+    accuracies : (float, float)
+        In (0, 1).
+    n : int
+        Images.
+
     Returns
     -------
     counts : tuple of (int, int, int, ndarray)
         n, k_i, k_j and the possible n11, as `trialwise.consistency.kappa` takes them.
     pmf : ndarray
         Probability of each n11.
+
+    Raises
+    ------
+    InputError
+        As `joint_probabilities`.
     """
     cells = joint_probabilities(kappa, accuracies)
     k_i, k_j = (round(n * accuracy) for accuracy in accuracies)
@@ -201,6 +225,11 @@ def expected_width(kappa, accuracies, n, *, level=0.95, model=COPY_MODEL):
     model : {"copy model", "fixed accuracies"}
         Width of the large-sample interval if accuracies vary by chance, or of the
         exact central range of kappa if they are as planned.
+
+    Returns
+    -------
+    float
+        From end to end.
 
     Raises
     ------
@@ -270,6 +299,10 @@ def power_of_difference(
         accuracies as planned.
     level : float
         1 - level is the probability of a difference found where there is none.
+
+    Returns
+    -------
+    float
 
     Raises
     ------

@@ -98,7 +98,19 @@ def agreement_counts(category, first, second, weights):
 
 
 def chance_corrected(observed, expected, n):
-    """(O - E) / (N - E); NaN where N - E is 0."""
+    """Agreement beyond chance as a share of what is possible, (O - E) / (N - E).
+
+    Parameters
+    ----------
+    observed, expected, n : array_like, broadcast against each other
+        Images on which two observers agree, on which they would agree by chance, and
+        all images.
+
+    Returns
+    -------
+    ndarray
+        NaN where N - E is 0.
+    """
     observed, expected, n = np.broadcast_arrays(observed, expected, n)
     room = n - expected
     undefined = np.full(room.shape, np.nan)
@@ -258,6 +270,11 @@ def jackknife_interval(values, level=0.95):
 def cohen_kappa(first, second):
     """Cohen's (1960) kappa of two sequences of labels.
 
+    Parameters
+    ----------
+    first, second : array_like, shape (n,)
+        Labels.
+
     Returns
     -------
     float
@@ -277,6 +294,16 @@ def misclassification_agreement(category, first, second):
     Cohen's kappa of the two answers on the images that both got wrong. Unlike kappa_w
     it takes the margins over all categories together, so that agreement about which
     answers go with which category counts as agreement on the image.
+
+    Parameters
+    ----------
+    category, first, second : ndarray of int, shape (n,)
+        What each image shows, and what either observer answered.
+
+    Returns
+    -------
+    float
+        NaN as for `cohen_kappa`.
     """
     wrong = both_wrong(category, first, second)
     return cohen_kappa(first[wrong], second[wrong])
@@ -292,8 +319,14 @@ def capa(category, first, second, n_answers):
     Parameters
     ----------
     category, first, second : ndarray of int, shape (n,)
+        What each image shows, and what either observer answered.
     n_answers : int
         Possible answers.
+
+    Returns
+    -------
+    float
+        NaN for no images.
     """
     n = len(category)
     if not n:

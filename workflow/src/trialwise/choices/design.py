@@ -177,7 +177,17 @@ def design(formula, data):
 
 
 def column_of(design, name):
-    """The column `name` of X or Z, shape (n,)."""
+    """The column of X or Z of a name.
+
+    Parameters
+    ----------
+    design : Design
+    name : str
+
+    Returns
+    -------
+    ndarray, shape (n,)
+    """
     names = (*design.fixed_names, *design.random_names)
     return np.hstack([design.X, design.Z])[:, names.index(name)]
 
@@ -239,7 +249,18 @@ def rescale(design, predictor, scaling, rows=slice(None)):
 
 
 def rows_of(design, rows):
-    """The design of some rows."""
+    """The design of some rows.
+
+    Parameters
+    ----------
+    design : Design
+    rows : ndarray
+        Positions or booleans.
+
+    Returns
+    -------
+    Design
+    """
     return replace(
         design,
         y=design.y[rows],
@@ -250,7 +271,16 @@ def rows_of(design, rows):
 
 
 def root_mean_square(columns):
-    """Root mean square of each column, shape (m,), and 1 where that is 0."""
+    """Root mean square of each column, and 1 where that is 0.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (n, m)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
     scale = np.sqrt((columns**2).mean(axis=0))
     return np.where(scale > 0, scale, 1)
 

@@ -23,7 +23,19 @@ N_BLOCKS = 12
 
 
 def truth(trials, task):
-    """The right answer as a predictor: +1 or -1, or the true difference in reward."""
+    """The right answer as a predictor of choice 1.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        ``true_category_binary``, or ``left_reward, right_reward``.
+    task : {"category", "reward"}
+
+    Returns
+    -------
+    pandas.Series
+        +1 or -1; or the true difference in reward, right minus left.
+    """
     if task == "category":
         return 2.0 * trials["true_category_binary"] - 1
     return (trials["right_reward"] - trials["left_reward"]).astype(float)
@@ -99,7 +111,12 @@ def predict_choices(data, model, evaluation, scaled=None, scaling="none"):
 
 
 def predict_from_learner(trials, values, task, protocol):
-    """Predict people's choices from a learner's values; parameters as `score_learner`.
+    """Predict people's choices from a learner's values.
+
+    Parameters
+    ----------
+    trials, values, task, protocol
+        As in `score_learner`.
 
     Returns
     -------
@@ -157,10 +174,20 @@ def score_learner(trials, values, task, protocol):
 
 
 def score_baseline(trials, task, protocol, baseline):
-    """Predict choices from the right answer alone; parameters as in `score_learner`.
+    """Predict choices from the right answer alone.
 
-    `baseline` is ``truth`` (the protocol's choice model with the right answer for x) or
-    ``truth-trial`` (in addition a fixed interaction with the trial).
+    Parameters
+    ----------
+    trials, task, protocol
+        As in `score_learner`.
+    baseline : {"truth", "truth-trial"}
+        The protocol's choice model with the right answer for x, or with a fixed
+        interaction of the right answer with the trial besides.
+
+    Returns
+    -------
+    table, fitted : pandas.DataFrame
+        As `score_learner` returns them.
     """
     table = trials.assign(s=truth(trials, task))
     model = _with_truth(protocol["choice_model"], baseline)
@@ -176,7 +203,20 @@ def learner_correct(table, task, equal_rewards="left"):
     """Where the learner itself is right; undecided learners answer 0, or left.
 
     Of two equal rewards the left one is the right answer, as in the paper's tables; its
-    Fig. 2D has the right one (`equal_rewards`).
+    Fig. 2D has the right one.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``value_left, value_right`` and the truth, as in `truth`.
+    task : {"category", "reward"}
+    equal_rewards : {"left", "right"}
+        Which of two equal rewards is the right answer.
+
+    Returns
+    -------
+    pandas.Series of int
+        0 or 1.
     """
     if task == "category":
         answer = table["value_right"] > 0.5
@@ -281,6 +321,16 @@ def fit_table(full):
     """A fitted choice model as a tidy table, with ``sd(...)`` of its random effects.
 
     Standard deviations that the data do not identify are left out.
+
+    Parameters
+    ----------
+    full : trialwise.choices.glmm.Fit
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``term, estimate, standard_error, z, p`` and, in every row, ``log_likelihood,
+        converged, singular``.
     """
     random = full.random_effects()
     own = random["identified"] & (random["first"] == random["second"])

@@ -13,6 +13,11 @@ HUMANS = "humans"
 def observer_accuracy(trials):
     """Share of correct trials of each observer.
 
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        ``observer, response, correct``.
+
     Returns
     -------
     pandas.DataFrame

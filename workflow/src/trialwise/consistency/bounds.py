@@ -27,7 +27,15 @@ def overlap_bounds(expected):
 def kappa_bounds(expected):
     """Bounds of kappa given the expected overlap alone (supplement S.2).
 
-    Same shapes as `overlap_bounds`; both are 1 at c_exp = 1, as `kappa` is there.
+    Parameters
+    ----------
+    expected : array_like in [0, 1]
+        c_exp of a pair whose accuracies are not known.
+
+    Returns
+    -------
+    low, high : ndarray
+        Both are 1 at c_exp = 1, as `kappa` is there.
     """
     expected = np.asarray(expected, dtype=float)
     room = 1 - expected
@@ -59,9 +67,17 @@ def kappa_limits(n, k_i, k_j):
 def loevinger_h(kappa, kappa_min, kappa_max):
     """Kappa as a share of what the accuracies allow (Loevinger 1948).
 
-    kappa / kappa_max, or -kappa / kappa_min where kappa is negative, so that H lies in
-    [-1, 1]. NaN where the accuracies leave kappa a single possible value: an observer
-    who has everything right, or everything wrong.
+    Parameters
+    ----------
+    kappa, kappa_min, kappa_max : ndarray
+        Kappa, and its limits as from `kappa_limits`.
+
+    Returns
+    -------
+    ndarray
+        kappa / kappa_max, or -kappa / kappa_min where kappa is negative, so that H lies
+        in [-1, 1]. NaN where the accuracies leave kappa a single possible value: an
+        observer who has everything right, or everything wrong.
     """
     limit = np.where(kappa >= 0, kappa_max, -kappa_min)
     fixed = kappa_min == kappa_max

@@ -9,6 +9,11 @@ from trialwise.trials import is_human
 def confusion(trials):
     """What each observer answered to each category, and the people pooled.
 
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        ``observer, category, response``.
+
     Returns
     -------
     pandas.DataFrame

@@ -49,6 +49,12 @@ def controversial_images(trials, networks, tie_breaker=None):
 def extremes(table, n=5):
     """The `n` images of each kind, in the order in which `table` lists all images.
 
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `controversial_images`.
+    n : int
+
     Returns
     -------
     pandas.DataFrame

@@ -58,7 +58,17 @@ def resample_kappa(correct, clusters, n_resamples, rng):
 
 
 def percentile_interval(resampled, level=0.95):
-    """Central `level` interval over the first axis; undefined draws (NaN) left out."""
+    """Central `level` interval over the first axis; undefined draws (NaN) left out.
+
+    Parameters
+    ----------
+    resampled : ndarray, shape (n_resamples, ...)
+    level : float
+
+    Returns
+    -------
+    low, high : ndarray, shape (...)
+    """
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.nanquantile(resampled, tails, axis=0)
     return low, high
@@ -112,7 +122,17 @@ def crossed_interval(resampled, first, second, rng, level=0.95):
 
 
 def draw(n, n_resamples, rng):
-    """How often each of n is drawn in every bootstrap sample, (n_resamples, n)."""
+    """How often each of n is drawn in every bootstrap sample.
+
+    Parameters
+    ----------
+    n, n_resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape (n_resamples, n)
+    """
     return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
 
 

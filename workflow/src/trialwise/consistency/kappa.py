@@ -35,12 +35,32 @@ def pair_counts(correct, weights=None):
 
 
 def observed_overlap(n, k_i, k_j, n11):
-    """Share of images on which both are right or both are wrong (c_obs)."""
+    """Share of images on which both are right or both are wrong (c_obs, Eq. 1).
+
+    Parameters
+    ----------
+    n, k_i, k_j, n11 : array_like, broadcast against each other
+        Images, correct answers of each observer, and images both got right.
+
+    Returns
+    -------
+    ndarray
+    """
     return (n - k_i - k_j + 2 * n11) / n
 
 
 def expected_overlap(n, k_i, k_j):
-    """Overlap of independent observers of the same accuracies (c_exp)."""
+    """Overlap of independent observers of the same accuracies (c_exp, Eq. 2).
+
+    Parameters
+    ----------
+    n, k_i, k_j : array_like, broadcast against each other
+        Images, and correct answers of each observer.
+
+    Returns
+    -------
+    ndarray
+    """
     return (k_i * k_j + (n - k_i) * (n - k_j)) / n**2
 
 

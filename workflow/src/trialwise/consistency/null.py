@@ -11,8 +11,19 @@ TIE = 1e-7
 def hypergeometric_logpmf(n, k_i, k_j, n11):
     """Log probability that independent observers share `n11` correct answers.
 
-    log [C(k_i, n11) C(n - k_i, k_j - n11) / C(n, k_j)], broadcast over all arguments;
-    -inf where n11 is impossible.
+    log [C(k_i, n11) C(n - k_i, k_j - n11) / C(n, k_j)].
+
+    Parameters
+    ----------
+    n : int
+        Images.
+    k_i, k_j, n11 : array_like of int, broadcast against each other
+        Correct answers of each observer, and images both got right.
+
+    Returns
+    -------
+    ndarray
+        -inf where n11 is impossible.
     """
     log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
     cells = np.stack(

@@ -21,8 +21,15 @@ REACH = 6.0
 def accuracy_grid(break_point):
     """Accuracies the authors simulate: three blocks of 1,400 points, ends repeated.
 
-    `break_point` t splits [0, 1] at t and 1 - t: .15 in the published script and its
-    160-trial table, .05 in the published 1280-trial table.
+    Parameters
+    ----------
+    break_point : float
+        t, which splits [0, 1] at t and 1 - t: .15 in the published script and its
+        160-trial table, .05 in the published 1280-trial table.
+
+    Returns
+    -------
+    ndarray, shape (4200,)
     """
     t = break_point
     blocks = [(0, t), (t, 1 - t), (1 - t, 1)]
@@ -30,9 +37,19 @@ def accuracy_grid(break_point):
 
 
 def correct_count_distribution(n, grid):
-    """Distribution of k correct answers of n, accuracy drawn from `grid`: (n + 1,).
+    """Distribution of k correct answers of n, the accuracy being drawn from a grid.
 
-    `grid` is symmetric about one half, so that its lower half suffices.
+    Parameters
+    ----------
+    n : int
+        Images.
+    grid : ndarray
+        Accuracies, symmetric about one half, so that the lower half suffices.
+
+    Returns
+    -------
+    ndarray, shape (n + 1,)
+        Probability of each k.
     """
     k = np.arange(n + 1)[:, None]
     p = grid[: grid.size // 2]
@@ -122,6 +139,11 @@ def independence_band(n, break_point, level=0.95):
 def all_bands(n, break_point):
     """`independence_band` with the two other intervals the supplement draws.
 
+    Parameters
+    ----------
+    n, break_point
+        As in `independence_band`.
+
     Returns
     -------
     pandas.DataFrame
@@ -137,7 +159,20 @@ def all_bands(n, break_point):
 
 
 def clopper_pearson(expected, n, level=0.95):
-    """Exact binomial interval of an overlap of `expected` in n images."""
+    """Exact binomial interval of an overlap of `expected` in n images.
+
+    Parameters
+    ----------
+    expected : array_like in [0, 1]
+        c_exp.
+    n : int
+        Images.
+    level : float
+
+    Returns
+    -------
+    low, high : ndarray
+    """
     expected = np.asarray(expected, dtype=float)
     tail = (1 - level) / 2
     k = expected * n
@@ -147,7 +182,21 @@ def clopper_pearson(expected, n, level=0.95):
 
 
 def textbook_kappa_band(expected, n, level=0.95):
-    """Normal band of kappa around 0 that takes c_exp for known, drawn as erroneous."""
+    """Normal band of kappa around 0 that takes c_exp for known, drawn as erroneous.
+
+    Parameters
+    ----------
+    expected : array_like in [0, 1]
+        c_exp.
+    n : int
+        Images.
+    level : float
+
+    Returns
+    -------
+    low, high : ndarray
+        Infinite at c_exp = 1.
+    """
     expected = np.asarray(expected, dtype=float)
     with np.errstate(divide="ignore"):
         deviation = np.sqrt(expected / (n * (1 - expected)))

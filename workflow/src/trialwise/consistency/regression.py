@@ -150,7 +150,19 @@ def benchmark_scores(imagenet, brain_score, names):
 
 
 def correlation(table, first, second):
-    """Pearson correlation of two columns, and the rows where both are known."""
+    """Pearson correlation of two columns, and the rows where both are known.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    first, second : str
+        Columns.
+
+    Returns
+    -------
+    r : float
+    n : int
+    """
     complete = table[[first, second]].dropna()
     r = stats.pearsonr(complete[first], complete[second]).statistic
     return float(r), len(complete)
