@@ -52,6 +52,14 @@ def check_study(
 ) -> None:
     """Check that the names in a valid configuration refer to something.
 
+    Parameters
+    ----------
+    config : dict
+        That fits the schema.
+    source_groups, protocols : iterable of str
+        Names of groups of external files, and of protocols.
+    models : mapping of str to Model
+
     Raises
     ------
     InputError

@@ -80,6 +80,10 @@ def update_manifest(results: str | Path, outputs: Mapping[str, Output]) -> None:
 def read_manifest(path: str | Path) -> dict[str, dict[str, str]]:
     """Read a manifest.
 
+    Parameters
+    ----------
+    path : path
+
     Returns
     -------
     dict of str to dict

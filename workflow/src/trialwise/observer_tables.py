@@ -119,7 +119,17 @@ def read_observers(
 
 
 def first_answers(trials: pd.DataFrame) -> pd.DataFrame:
-    """The first answer of every observer to every image, in the order of the files."""
+    """The first answer of every observer to every image, in the order of the files.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        From `read_observers`.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
     first = trials.drop_duplicates(["observer", "image"])
     return first.reset_index(drop=True)
 

@@ -115,6 +115,11 @@ def manifest_sha256(images: Iterable[str]) -> str:
 def check_present(root: str | Path, images: Sequence[str]) -> None:
     """Refuse a folder that lacks images of the set.
 
+    Parameters
+    ----------
+    root : path
+    images : sequence of str
+
     Raises
     ------
     InputError

@@ -147,8 +147,20 @@ def fixed_penalty_values(
 ) -> dict[str, pd.DataFrame]:
     """Values of the category task under `global` with each C held fixed.
 
-    Parameters, returns and errors as in `learner_values`, with one row for each
-    participant, trial and C.
+    Parameters
+    ----------
+    trials, features, images, learners, n_jobs
+        As in `learner_values`.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        As from `learner_values`, with one row for each participant, trial and C.
+
+    Raises
+    ------
+    InputError
+        As `learner_values`, or if the trials are those of the reward task.
     """
     chosen = _named(LEARNERS, learners, "learner")
     task = _task_of(trials)

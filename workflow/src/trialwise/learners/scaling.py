@@ -47,11 +47,22 @@ def expand_objects(
 def row_of(features: np.ndarray, names: Sequence[str], what: str) -> dict[str, int]:
     """Map the names of the rows of a feature matrix to their numbers.
 
+    Parameters
+    ----------
+    features : ndarray, shape (n, D)
+    names : sequence of str
+    what : str
+        What the rows are, for the message.
+
+    Returns
+    -------
+    dict of str to int
+
     Raises
     ------
     InputError
-        If the matrix has not two dimensions, names and rows differ in number, or a
-        name repeats. `what` says in the message what the rows are.
+        If the matrix has not two dimensions, names and rows differ in number, or a name
+        repeats.
     """
     shape = np.shape(features)
     if len(shape) != 2 or shape[0] != len(names) or shape[1] == 0:
@@ -72,6 +83,12 @@ def row_of(features: np.ndarray, names: Sequence[str], what: str) -> dict[str, i
 
 def check_finite(features: np.ndarray, images: Sequence[str]) -> None:
     """Refuse features that are not numbers, naming the first image and column.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, D)
+    images : sequence of str
+        Names of the rows.
 
     Raises
     ------

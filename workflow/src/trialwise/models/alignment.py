@@ -46,6 +46,10 @@ def read_transform(path: str | Path) -> Transform:
     path : path
         ``.npz`` file with `weights` (D x D), `mean`, `std` and perhaps `bias`.
 
+    Returns
+    -------
+    Transform
+
     Raises
     ------
     InputError

@@ -136,6 +136,15 @@ def thingsvision_order(images: Sequence[str]) -> list[str]:
 
     The list of all THINGS images that is commonly used sorts whole paths instead, where
     ``ice-cream_cone/`` comes before ``ice/``.
+
+    Parameters
+    ----------
+    images : sequence of str
+        Paths ``{folder}/{file}``.
+
+    Returns
+    -------
+    list of str
     """
     return sorted(images, key=lambda image: image.split("/"))
 

@@ -35,6 +35,11 @@ def why_unavailable(
         Folder of the THINGS images, if the user has named one.
     environments : mapping of str to str
         Python interpreter of each further environment that the user has named.
+
+    Returns
+    -------
+    str
+        One line with the remedy.
     """
     if lacking := explain_environment(model, environments):
         return lacking

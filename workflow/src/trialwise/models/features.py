@@ -162,7 +162,12 @@ class PartialFeatures:
             self._file.close()
 
     def append(self, rows: np.ndarray) -> None:
-        """Add the features of the next images."""
+        """Add the features of the next images.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (n, dimension)
+        """
         self._file.write(_bytes(rows))
         self.finished += len(rows)
 
@@ -248,6 +253,14 @@ def open_features(path: str | Path) -> np.ndarray:
 def check_rows(rows: np.ndarray, dimension: int, images: Sequence[str]) -> None:
     """Refuse features of another length than registered, and such as are not finite.
 
+    Parameters
+    ----------
+    rows : ndarray, shape (n, D)
+    dimension : int
+        Registered number of features.
+    images : sequence of str
+        Of the rows.
+
     Raises
     ------
     InputError
@@ -273,6 +286,16 @@ def check_rows(rows: np.ndarray, dimension: int, images: Sequence[str]) -> None:
 
 def read_sidecar(path: str | Path) -> dict[str, Any]:
     """Read the facts about a feature file.
+
+    Parameters
+    ----------
+    path : path
+        The ``.npy`` file.
+
+    Returns
+    -------
+    dict
+        As `describe_features` returns it.
 
     Raises
     ------

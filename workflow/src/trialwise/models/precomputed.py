@@ -192,6 +192,14 @@ def _parts(folder: Path) -> list[Path]:
 def read_names(path: str | Path) -> list[str]:
     """Read the image of each row, one path a line.
 
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    list of str
+
     Raises
     ------
     InputError

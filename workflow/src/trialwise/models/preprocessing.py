@@ -35,6 +35,17 @@ ROUNDING = 1e-4
 def read_image(root: str | Path, image: str) -> Image.Image:
     """Decode an image as RGB.
 
+    Parameters
+    ----------
+    root : path
+        Folder of the images.
+    image : str
+        As the manifest has it.
+
+    Returns
+    -------
+    PIL.Image.Image
+
     Raises
     ------
     InputError
@@ -84,7 +95,17 @@ class Preprocess:
         return torch.from_numpy(self.prepare(image))
 
     def prepare(self, image: Image.Image) -> np.ndarray:
-        """Prepare an RGB image: float32, shape (3, height, width)."""
+        """Resize, crop and normalise an image.
+
+        Parameters
+        ----------
+        image : PIL.Image.Image
+            RGB.
+
+        Returns
+        -------
+        ndarray of float32, shape (3, height, width)
+        """
         image = image.resize(self._new_size(*image.size), self.interpolation)
         if self.crop is not None:
             left, top = (round((side - self.crop) / 2) for side in image.size)

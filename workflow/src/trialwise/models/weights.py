@@ -67,7 +67,16 @@ def get_weights(
 
 
 def read_record(path: str | Path) -> dict[str, str]:
-    """Checksums recorded at first use, by file name; empty if there are none yet."""
+    """Checksums recorded at first use, by file name; empty if there are none yet.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict of str to str
+    """
     path = Path(path)
     lines = path.read_text().splitlines() if path.is_file() else []
     pairs = (line.split("  ", maxsplit=1) for line in lines)

@@ -61,9 +61,11 @@ class Centred:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Images and features, (n, D)."""
         return self.features.shape
 
     def blocks(self) -> Iterator[np.ndarray]:
+        """Consecutive rows less the mean, so many at a time that memory stays small."""
         for start in range(0, len(self.features), BLOCK):
             yield self.features[start : start + BLOCK] - self.mean
 
@@ -74,6 +76,15 @@ def inner_product(first: Centred, second: Centred) -> float:
     It is computed from the Gram matrices of shape (n, n) or from the product of the
     features of shape (D1, D2), whichever is smaller; that of a representation with
     itself is the sum of the squared eigenvalues of its scatter matrix.
+
+    Parameters
+    ----------
+    first, second : Centred
+        Features of the same n images, with D1 and D2 columns.
+
+    Returns
+    -------
+    float
     """
     n = first.shape[0]
     if first.shape[1] * second.shape[1] > n**2:

@@ -22,6 +22,14 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Divide rows by their Euclidean norm; a row of zeros stays one.
 
     The cosine of a row of zeros with any row is hence 0, as in scikit-learn.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n, D)
+
+    Returns
+    -------
+    ndarray, shape (n, D)
     """
     norm = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0)
@@ -106,7 +114,16 @@ def vary_within(features: np.ndarray, groups: np.ndarray) -> bool:
 
 
 def unique_rows(features: np.ndarray) -> np.ndarray:
-    """Each distinct row once, in the order of first appearance, in the given type."""
+    """Each distinct row once, in the order of first appearance, in the given type.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, D)
+
+    Returns
+    -------
+    ndarray, shape (at most n, D)
+    """
     # Adding zero turns -0 into 0, so that equal rows have equal bytes.
     rows = np.ascontiguousarray(features) + np.zeros((), dtype=features.dtype)
     as_bytes = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()

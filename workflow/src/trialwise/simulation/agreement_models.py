@@ -57,6 +57,17 @@ def difficulty_coverage(
 ):
     """Recovery of the latent correlation, and coverage of its 95 % interval.
 
+    Parameters
+    ----------
+    worlds : int
+        Simulated experiments of each kind.
+    seed : int
+    correlations : sequence of float
+        True latent correlations of the two groups' difficulties.
+    images : int
+    observers : (int, int)
+        Of either group.
+
     Returns
     -------
     pandas.DataFrame
@@ -140,6 +151,17 @@ def wrong_answer_power(
 ):
     """How often the exact test of one pair finds agreement on wrong answers.
 
+    Parameters
+    ----------
+    worlds : int
+        Simulated experiments of each kind.
+    seed : int
+    kappas : sequence of float
+        True kappa_w.
+    images : sequence of int
+    accuracies : (float, float)
+        Of the two observers.
+
     Returns
     -------
     pandas.DataFrame
@@ -172,6 +194,17 @@ def wrong_answer_coverage(
     worlds, seed, kappas=(0.0, 0.1, 0.5), images=(160, 1280), accuracies=(0.4,) * 6
 ):
     """Coverage of the jackknife interval of kappa_w, pooled over all pairs.
+
+    Parameters
+    ----------
+    worlds : int
+        Simulated experiments of each kind.
+    seed : int
+    kappas : sequence of float
+        True kappa_w.
+    images : sequence of int
+    accuracies : sequence of float
+        Of each observer.
 
     Returns
     -------
@@ -257,6 +290,17 @@ def planned_widths(
 ):
     """Width and coverage of bootstrap intervals with the planned number of images.
 
+    Parameters
+    ----------
+    worlds : int
+        Simulated experiments of each kind.
+    seed : int
+    kappas : sequence of float
+    accuracies : sequence of (float, float)
+    width : float
+        That the number of images is planned for, from end to end.
+    n_resamples : int
+
     Returns
     -------
     pandas.DataFrame
@@ -290,6 +334,18 @@ def planned_power(
     power=0.8,
 ):
     """Power and size of the test of two kappas with the planned number of images.
+
+    Parameters
+    ----------
+    worlds : int
+        Simulated experiments of each kind.
+    seed : int
+    kappas : sequence of (float, float)
+        Of either model with the person.
+    accuracies : sequence of (float, float, float)
+        Of the person, the first and the second model.
+    power : float
+        That the number of images is planned for.
 
     Returns
     -------

@@ -75,7 +75,17 @@ def strategies_probability(strategy, n, rng, correlation=CORRELATION):
 def two_strategies_world(m, n, rng, correlation=CORRELATION):
     """Right and wrong of m observers, the first half of whom has another strategy.
 
-    See `strategies_probability`.
+    Parameters
+    ----------
+    m, n : int
+        Observers and images.
+    rng : numpy.random.Generator
+    correlation : float
+        See `strategies_probability`.
+
+    Returns
+    -------
+    ndarray of bool, shape (m, n)
     """
     strategy = (np.arange(m) >= m // 2).astype(int)
     return rng.random((m, n)) < strategies_probability(strategy, n, rng, correlation)
@@ -83,6 +93,13 @@ def two_strategies_world(m, n, rng, correlation=CORRELATION):
 
 def replica_world(m, n, copy_probability, rng):
     """People under the Rasch model, and a replica that copies the first of them.
+
+    Parameters
+    ----------
+    m, n : int
+        People and images.
+    copy_probability : float
+    rng : numpy.random.Generator
 
     Returns
     -------

@@ -19,14 +19,34 @@ MEAN = 0.5
 
 
 def rasch_world(m, n, rng):
-    """Right and wrong of m observers on n images: logit P = ability - difficulty."""
+    """Right and wrong of m observers on n images: logit P = ability - difficulty.
+
+    Parameters
+    ----------
+    m, n : int
+        Observers and images.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of bool, shape (m, n)
+    """
     ability = rng.normal(MEAN, ABILITY_SD, size=(m, 1))
     difficulty = rng.normal(0, DIFFICULTY_SD, size=(1, n))
     return rng.random((m, n)) < special.expit(ability - difficulty)
 
 
 def mean_pair_kappa(correct):
-    """Mean kappa over all pairs of observers."""
+    """Mean kappa over all pairs of observers.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (m, n)
+
+    Returns
+    -------
+    float
+    """
     n, k, n11 = pair_counts(correct)
     i, j = np.triu_indices(len(k), k=1)
     return kappa(n, k[i], k[j], n11[i, j]).mean()

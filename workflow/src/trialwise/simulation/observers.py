@@ -44,6 +44,17 @@ def coupling(first, second, consistency):
     kappa 2 a a' r (min(p, p') - p p') / (p (1 - p') + p' (1 - p)), where a and a' are
     the probabilities of following the group's pattern and r the coupling.
 
+    Parameters
+    ----------
+    first, second : ObserverGroup
+    consistency : float
+        Kappa of one observer of either group.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
     Raises
     ------
     InputError
@@ -71,9 +82,23 @@ def simulate_correctness(
     `accuracy`. With probability `coupling` both groups' patterns come from one draw
     of the image's difficulty (a copy model after Klein et al. 2025, arXiv 2507.06645).
 
+    Parameters
+    ----------
+    first, second : ObserverGroup
+    consistency : float
+        Kappa of one observer of either group.
+    n : int
+        Images.
+    rng : numpy.random.Generator
+
     Returns
     -------
     ndarray of bool, shape (first.observers + second.observers, n)
+
+    Raises
+    ------
+    InputError
+        As `coupling`.
     """
     shared = rng.random(n) < coupling(first, second, consistency)
     difficulty = rng.random(n)
@@ -93,6 +118,25 @@ def simulate_trials(
     """Trial tables, one per observer, in the format of the error-consistency data.
 
     Wrong answers are drawn evenly from the other categories.
+
+    Parameters
+    ----------
+    groups : sequence of two ObserverGroup
+    between : float
+        Kappa of one observer of either group.
+    n : int
+        Images.
+    seed : int
+
+    Returns
+    -------
+    list of pandas.DataFrame
+        The columns of the published data, one table per observer.
+
+    Raises
+    ------
+    InputError
+        As `coupling`.
     """
     rng = np.random.default_rng(seed)
     first, second = groups
@@ -128,6 +172,13 @@ def write_trials(tables: Sequence[pd.DataFrame], folder: str | Path) -> None:
 
 def recovery(group_means: pd.DataFrame, truth: dict[str, float]) -> pd.DataFrame:
     """Compare estimated mean kappas with those the observers were simulated from.
+
+    Parameters
+    ----------
+    group_means : pandas.DataFrame
+        ``comparison, mean, ci_low, ci_high``.
+    truth : dict of str to float
+        True kappa of each comparison.
 
     Returns
     -------

@@ -37,12 +37,28 @@ class Representations:
 
 
 def representation_names(n_decoys):
-    """Names of the simulated representations, the one people learn from first."""
+    """Names of the simulated representations, the one people learn from first.
+
+    Parameters
+    ----------
+    n_decoys : int
+
+    Returns
+    -------
+    list of str
+    """
     return [SOURCE, *(f"decoy-{decoy}" for decoy in range(1, n_decoys + 1))]
 
 
 def simulate_representations(n_images, n_features, n_decoys, rng):
     """Draw images, what the tasks are about, and representations of it.
+
+    Parameters
+    ----------
+    n_images, n_features : int
+    n_decoys : int
+        Representations with more and more noise, beside the one people learn from.
+    rng : numpy.random.Generator
 
     Returns
     -------

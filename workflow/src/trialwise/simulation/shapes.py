@@ -80,7 +80,20 @@ def read_out(features: np.ndarray, shapes: np.ndarray, seed: int) -> np.ndarray:
 def shape_trials(
     observer: str, images: Sequence[str], answers: np.ndarray
 ) -> pd.DataFrame:
-    """Answers of one observer as a trial table in the error-consistency format."""
+    """Answers of one observer as a trial table in the error-consistency format.
+
+    Parameters
+    ----------
+    observer : str
+    images : sequence of str
+        Paths, which name what is shown.
+    answers : ndarray of str, shape (n,)
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of the published data.
+    """
     return pd.DataFrame(
         {
             "subj": observer,

@@ -64,13 +64,35 @@ def sample_images(objects, images_by_object, rng):
 
 
 def categories(loadings):
-    """Category of each of a participant's stimuli: 1 (Julty) below the median."""
+    """Category of each of a participant's stimuli.
+
+    Parameters
+    ----------
+    loadings : array_like, shape (n,)
+        Of the participant's stimuli on the dimension that the task is about.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        1 (Julty) below the median, otherwise 0.
+    """
     loadings = np.asarray(loadings, dtype=float)
     return (loadings < np.median(loadings)).astype(int)
 
 
 def rewards(loadings):
-    """Reward of each of a participant's stimuli: the loading scaled to 0..100."""
+    """Reward of each of a participant's stimuli.
+
+    Parameters
+    ----------
+    loadings : array_like, shape (n,)
+        Of the participant's stimuli on the dimension that the task is about.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The loading scaled to 0..100.
+    """
     loadings = np.asarray(loadings, dtype=float)
     low, high = loadings.min(), loadings.max()
     return np.rint(100 * (loadings - low) / (high - low)).astype(int)

@@ -90,7 +90,13 @@ class Numbers:
         return f"{fixed(row['half_width'])} and {fixed(crossed)}"
 
     def ceiling(self, experiment, comparison):
-        """Mean ceiling of kappa."""
+        """Mean ceiling of kappa.
+
+        Raises
+        ------
+        NotComputedError
+            If the study has not made that comparison.
+        """
         self._mean(experiment, comparison)
         for first, second in self._experiments[experiment]["comparisons"]:
             if f"{first}-{second}" == comparison:

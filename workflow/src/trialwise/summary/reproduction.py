@@ -25,6 +25,10 @@ def read_published(path):
     ``;``; `column`), the `source` in the paper, and the `reason` for a difference. A
     row without `table` cannot be reproduced and says why in `reason`.
 
+    Returns
+    -------
+    pandas.DataFrame
+
     Raises
     ------
     InputError

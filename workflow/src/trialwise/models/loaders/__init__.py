@@ -144,9 +144,16 @@ def check_parameters(model: Model, module: "torch.nn.Module") -> None:
 def check_size(model: Model, n: int) -> None:
     """Refuse a number of parameters other than the registered one.
 
+    Parameters
+    ----------
+    model : Model
+    n : int
+        Parameters of the network that was built.
+
     Raises
     ------
     InputError
+        If `n` is another number.
     """
     if n != model.parameters:
         raise InputError(
@@ -177,6 +184,16 @@ def check_name(model: Model, known: Collection[str], fault: str) -> None:
 
 def find_files(model: Model, folder: str | Path) -> list[Path]:
     """The weight files of a model, in the order of their addresses.
+
+    Parameters
+    ----------
+    model : Model
+    folder : path
+        Of its weights.
+
+    Returns
+    -------
+    list of Path
 
     Raises
     ------

@@ -36,6 +36,15 @@ _HARMLESS = [
 def read_checkpoint(source: str | Path | IO[bytes]) -> Any:
     """Read a file that `torch.save` or safetensors wrote.
 
+    Parameters
+    ----------
+    source : path or file
+
+    Returns
+    -------
+    object
+        What was saved; of safetensors, tensors by name.
+
     Raises
     ------
     pickle.UnpicklingError
