@@ -204,7 +204,10 @@ def label_in_name(pattern: str, images: Sequence[str]) -> np.ndarray:
     labels = names.str.extract(pattern, expand=False)
     if labels.isna().any():
         name = names[labels.isna()].iloc[0]
-        raise InputError(f"The image name {name!r} does not match {pattern}.")
+        raise InputError(
+            f"The image name {name!r} does not match {pattern}. Correct the name, "
+            "or the pattern."
+        )
     return labels.to_numpy()
 
 

@@ -367,7 +367,7 @@ def n_trials_for_power(
     if not 1 - level < power < 1:
         raise InputError(
             f"A power of {power} is not between {1 - level:.3g}, which any number of "
-            "images has, and 1."
+            "images has, and 1. Ask for one in between."
         )
     options = {"images": images, "model": model, "level": level}
     return _smallest(

@@ -109,7 +109,10 @@ def accuracy_by_level(trials, level_pattern, networks):
     level = trials["condition"].str.extract(f"^(?:{level_pattern})$", expand=False)
     trials = trials.assign(level=level.astype(float))[level.notna()]
     if trials.empty:
-        raise InputError(f"No condition matches the level pattern {level_pattern}.")
+        raise InputError(
+            f"No condition matches the level pattern {level_pattern}. Correct the "
+            "pattern, whose one group is the number in the name of a condition."
+        )
     people = trials[is_human(trials["observer"])]
     tables = [_levels(people, "observer").assign(observer=HUMANS)]
     for network in networks:
