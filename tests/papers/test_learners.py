@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trialwise.feature_matrices import expand_objects
 from trialwise.learners.protocol import fixed_penalty_values, learner_values
-from trialwise.learners.scaling import expand_objects
 
 FILES = {"main": "l2_original", "sparse": "l1_original", "pca": "l2_pca"}
 TASKS = ["category", "reward"]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trialwise.learners.scaling import expand_objects
+from trialwise.feature_matrices import expand_objects
 from trialwise.representations.cka import linear_cka
 from trialwise.representations.class_separation import classes_of_task, with_pairs_once
 from trialwise.representations.odd_one_out import read_triplets, zero_shot

@@ -6,6 +6,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.linear_model import ARDRegression, BayesianRidge, LogisticRegression
 
+from trialwise import feature_matrices
 from trialwise.errors import InputError
 from trialwise.learners import category, reward, scaling
 from trialwise.learners.ard import predict_by_ard
@@ -532,13 +533,13 @@ def test_objects_become_images(study):
     _, _, names = study
     objects = [f"thing{i:02d}" for i in range(20)]
     values = np.arange(40.0).reshape(20, 2)
-    expanded = scaling.expand_objects(values, objects, names)
+    expanded = feature_matrices.expand_objects(values, objects, names)
     assert expanded.shape == (80, 2)
     assert np.array_equal(expanded[23], values[3])
     with pytest.raises(InputError, match=r"thing19.*has no features"):
-        scaling.expand_objects(values[:19], objects[:19], names)
+        feature_matrices.expand_objects(values[:19], objects[:19], names)
     with pytest.raises(InputError, match="thing00 is listed twice"):
-        scaling.expand_objects(values, ["thing00", *objects[:19]], names)
+        feature_matrices.expand_objects(values, ["thing00", *objects[:19]], names)
 
 
 def broken(tables, features, names, what):

@@ -381,7 +381,7 @@ def code_of_provider(model):
     """Modules that make the features of a model."""
     provider = MODELS[model].provider
     if provider == "spose":
-        return ["learners.scaling", "models.features"]
+        return ["feature_matrices", "models.features"]
     if provider == "glocal":
         return ["models.alignment"]
     if provider in ("harmonization", "thingsvision"):

@@ -9,14 +9,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from trialwise.errors import InputError
+from trialwise.feature_matrices import check_finite, row_of
 from trialwise.learners import category, reward
-from trialwise.learners.scaling import (
-    check_finite,
-    row_of,
-    scale_by_all,
-    standardise,
-    unchanged,
-)
+from trialwise.learners.scaling import scale_by_all, standardise, unchanged
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from trialwise.errors import InputError
-from trialwise.models.features import (
-    blocks_of,
-    describe_features,
-    read_sidecar,
-    write_features,
-)
+from trialwise.feature_matrices import blocks_of
+from trialwise.models.features import describe_features, read_sidecar, write_features
 from trialwise.models.registry import Model
 from trialwise.stimuli import manifest_sha256
 

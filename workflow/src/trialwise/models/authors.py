@@ -15,8 +15,8 @@ import pandas as pd
 
 from trialwise import osf
 from trialwise.errors import InputError
+from trialwise.feature_matrices import expand_objects
 from trialwise.files import whole_folder
-from trialwise.learners.scaling import expand_objects
 from trialwise.models.precomputed import NAMES, match_rows, read_names
 from trialwise.models.registry import Model
 

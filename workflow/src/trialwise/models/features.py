@@ -19,7 +19,6 @@ from trialwise.stimuli import manifest_sha256
 
 # What the sidecar of features that were made elsewhere has besides.
 WARNINGS = "warnings"
-BLOCK = 1024
 REAL = "fiub"
 # A damaged header is parsed as Python, and fails as such.
 UNREADABLE = (OSError, ValueError, TypeError, OverflowError, SyntaxError, TokenError)
@@ -319,12 +318,6 @@ def read_sidecar(path: str | Path) -> dict[str, Any]:
             "Extract the features again."
         )
     return facts
-
-
-def blocks_of(features: np.ndarray) -> Iterable[np.ndarray]:
-    """Consecutive rows of a matrix, so many at a time that memory stays small."""
-    for start in range(0, len(features), BLOCK):
-        yield np.asarray(features[start : start + BLOCK])
 
 
 def _versions() -> dict[str, str]:

@@ -9,9 +9,9 @@ import numpy as np
 import pooch
 
 from trialwise.errors import InputError
+from trialwise.feature_matrices import blocks_of
 from trialwise.models.features import (
     WARNINGS,
-    blocks_of,
     describe_features,
     open_features,
     write_features,

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from trialwise.errors import InputError
-from trialwise.learners.scaling import expand_objects
+from trialwise.feature_matrices import blocks_of, expand_objects
 from trialwise.models import alignment, precomputed, text
-from trialwise.models.features import blocks_of, describe_features, write_features
+from trialwise.models.features import describe_features, write_features
 from trialwise.models.harmonization import (
     configure_tensorflow,
     extract_keras_features,

@@ -16,9 +16,10 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from trialwise.errors import InputError
+from trialwise.feature_matrices import blocks_of
 from trialwise.files import whole
 from trialwise.models.availability import API_KEY
-from trialwise.models.features import blocks_of, describe_features, write_features
+from trialwise.models.features import describe_features, write_features
 from trialwise.models.loaders import check_size, find_files, load_module
 from trialwise.models.registry import Model
 from trialwise.stimuli import object_name

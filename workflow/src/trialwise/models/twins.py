@@ -8,13 +8,8 @@ import numpy as np
 import pandas as pd
 
 from trialwise.errors import InputError
-from trialwise.models.features import (
-    RECIPE,
-    WARNINGS,
-    blocks_of,
-    open_features,
-    read_sidecar,
-)
+from trialwise.feature_matrices import blocks_of
+from trialwise.models.features import RECIPE, WARNINGS, open_features, read_sidecar
 
 SAMPLE = 64
 # Far below what separates two trainings of a network, far above what separates two

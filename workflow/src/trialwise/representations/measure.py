@@ -7,7 +7,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from trialwise.errors import InputError
-from trialwise.learners.scaling import check_finite, row_of
+from trialwise.feature_matrices import check_finite, row_of
 from trialwise.representations import external
 from trialwise.representations import intrinsic_dimensionality as dimensions
 from trialwise.representations.cka import linear_cka
