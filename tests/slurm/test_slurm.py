@@ -67,13 +67,13 @@ def test_job_killed_for_memory_comes_back_with_more(cluster, new_run):
     run = new_run("large")
     study = yaml.safe_load((run.path / STUDY).read_text())
     [simulated] = [e for e in study["experiments"] if e["name"] == "simulated"]
-    simulated["simulate"]["images"] = 20_000
+    simulated["simulate"]["images"] = 30_000
     (run.path / "study.yaml").write_text(yaml.safe_dump(study))
     run.finish(f"{SIMULATED}/trials.csv", "--configfile", "study.yaml")
     jobs = [job for job in run.jobs() if job["rule"] == "validate_trials"]
     assert choose(jobs, "JobState", "MinMemoryNode") == [
-        ("FAILED", "500M"),
-        ("COMPLETED", "1000M"),
+        ("FAILED", "700M"),
+        ("COMPLETED", "1400M"),
     ]
     assert "Exceeded job memory limit" in Path(jobs[0]["StdOut"]).read_text()
 
