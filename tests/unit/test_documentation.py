@@ -1,12 +1,14 @@
 """What users read says all there is."""
 
 import re
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 import yaml
 
 from trialwise.cli import main
+from trialwise.stage_options import EXPLAINED, explain
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,6 +47,34 @@ def test_every_stage_says_what_it_does(capsys):
     stages = re.findall(r"^    ([a-z][a-z-]+)(.*(?:\n {20,}.*)*)", shown, re.M)
     assert len(stages) > 40
     assert [name for name, text in stages if not text.strip()] == []
+
+
+def test_every_argument_of_every_stage_is_explained(monkeypatch):
+    explained, add_argument = {}, ArgumentParser.add_argument
+
+    def recorded(parser, *names, **keywords):
+        action = add_argument(parser, *names, **keywords)
+        explained[parser.prog, action.dest] = action.help
+        return action
+
+    monkeypatch.setattr(ArgumentParser, "add_argument", recorded)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert len(explained) > 250
+    assert [argument for argument, text in explained.items() if not text] == []
+
+
+def test_no_argument_is_explained_that_is_not_there(monkeypatch):
+    asked = set()
+
+    def recorded(stage, option):
+        asked.update({f"{stage} {option}", option})
+        return explain(stage, option)
+
+    monkeypatch.setattr("trialwise.cli.explain", recorded)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert set(EXPLAINED) <= asked
 
 
 @pytest.mark.parametrize("file", ["README.md", "config/README.md"])

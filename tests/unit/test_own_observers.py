@@ -147,6 +147,10 @@ def test_compare_needs_no_truth(written, trials, capsys):
     ("words", "fault"),
     [
         (["compare", "mine.csv", "--experiment", "edges"], "no trials of people"),
+        (
+            ["compare", "mine.csv", "--experiment", "edges", "--people", "mine.csv"],
+            "mine.csv, line 1: no column image, category, correct",
+        ),
         (["consistency", "mine.csv", "--columns", "who"], "--columns who: a name, ="),
         (["consistency", "none.csv"], "none.csv: No such file"),
         (["consistency", "mine.csv", "--groups", "a=nobody"], "is called 'nobody'"),

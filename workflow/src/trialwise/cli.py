@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trialwise.commands import add_commands
 from trialwise.errors import InputError
+from trialwise.stage_options import explain
 
 
 def main(arguments=None):
@@ -32,9 +33,9 @@ def _parser():
         name = run.__name__.replace("_", "-")
         own = stages.add_parser(name, help=run.__doc__, description=run.__doc__)
         for option in options:
-            own.add_argument(f"--{option}", required=True)
+            own.add_argument(f"--{option}", required=True, help=explain(name, option))
         for option, keywords in more.items():
-            own.add_argument(f"--{option}", **keywords)
+            own.add_argument(f"--{option}", help=explain(name, option), **keywords)
         own.set_defaults(run=run)
 
     settings = {"type": json.loads, "required": True}
@@ -254,7 +255,12 @@ def _parser():
         settings=settings,
     )
     own = stages.add_parser("verify", help=verify.__doc__, description=verify.__doc__)
-    own.add_argument("manifest", nargs="?", default="results/manifest.tsv")
+    own.add_argument(
+        "manifest",
+        nargs="?",
+        default="results/manifest.tsv",
+        help="the manifest of a study; default %(default)s",
+    )
     own.set_defaults(run=verify)
     own = stages.add_parser("costs", help=costs.__doc__, description=costs.__doc__)
     own.add_argument(

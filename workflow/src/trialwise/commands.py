@@ -11,6 +11,7 @@ PAGE = Path(__file__).parents[2] / "report" / "page"
 CAPTION = PAGE.parent / "kappa.rst"
 BREAK_POINT = 0.05
 MODEL = "model"
+TABLE = "a table of who (observer) saw what (stimulus) and answered what (response)"
 
 
 def add_commands(parsers):
@@ -38,7 +39,7 @@ def add_commands(parsers):
 def _add(parsers, run, metavar, **trials):
     name, text = run.__name__, run.__doc__.splitlines()[0]
     own = parsers.add_parser(name, help=text, description=text)
-    own.add_argument("trials", metavar=metavar, **trials)
+    own.add_argument("trials", metavar=metavar, help=TABLE, **trials)
     own.add_argument(
         "--columns",
         nargs="+",
@@ -52,8 +53,20 @@ def _add(parsers, run, metavar, **trials):
     own.add_argument(
         "--common", action="store_true", help="keep the images that all observers saw"
     )
-    own.add_argument("--resamples", type=int, default=2000)
-    own.add_argument("--seed", type=int, default=2020)
+    own.add_argument(
+        "--resamples",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="bootstrap resamples of the intervals; default %(default)s",
+    )
+    own.add_argument(
+        "--seed",
+        type=int,
+        default=2020,
+        metavar="N",
+        help="seed of the resamples; default %(default)s",
+    )
     own.set_defaults(run=run)
     return own
 
@@ -92,15 +105,17 @@ def compare(options):
     from trialwise.agreement.beside_people import compare_with_people
     from trialwise.files import write_table
     from trialwise.observer_tables import first_answers, read_observers
+    from trialwise.tables import read_table
     from trialwise.trials import is_human, load_trials
 
     experiment = options.experiment
     path = Path(options.people or f"results/consistency/{experiment}/trials.csv")
-    if not path.exists():
+    if not path.is_file():
         raise InputError(
             f"{path}: no trials of people. Make them (snakemake --cores 2 {path}), or "
             "name a file with --people."
         )
+    read_table(path, ["observer", "image", "category", "correct"])
     people = load_trials(path)
     people = people[is_human(people["observer"])]
     own = read_observers(
