@@ -1,6 +1,15 @@
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.20")
+
+if not Path("config/config.yaml").is_file():
+    raise WorkflowError(
+        f"There is no config/config.yaml in {Path.cwd()}.\n"
+        f"Run Snakemake in the folder of the clone: cd {workflow.basedir}"
+    )
 
 
 configfile: "config/config.yaml"
@@ -8,15 +17,6 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/targets.smk"
-
-
-pathvars:
-    results=config["results"],
-    sources=config["sources"],
-    logs=f"{config['results']}/logs",
-    benchmarks=f"{config['results']}/benchmarks",
-
-
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/stimuli.smk"
 include: "workflow/rules/simulation.smk"
@@ -47,3 +47,7 @@ onstart:
 onsuccess:
     record_results()
     show_recovery()
+
+
+onerror:
+    show_errors(log)

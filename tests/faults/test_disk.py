@@ -1,6 +1,8 @@
 """Disks that are full or read-only, two runs in one folder, and a moved folder."""
 
+import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -86,6 +88,40 @@ def test_study_that_is_elsewhere_now_is_still_done(finished, tmp_path, how):
     assert finished.verify().returncode == 0
     if how == "moved":
         assert finished.plan(TARGET) == {}
+
+
+def test_checkout_that_was_moved_goes_on_or_says_what_to_install(finished, tmp_path):
+    checkout, moved = tmp_path / "clone", tmp_path / "another disk" / "clone"
+    for name in ("workflow", "config", "resources"):
+        (finished.path / name).unlink(missing_ok=True)
+        shutil.copytree(finished.root / name, finished.path / name)
+    shutil.copy(finished.root / "Snakefile", finished.path)
+    finished.path.rename(checkout)
+
+    def plan(checkout, package):
+        command = [sys.executable, "-m", "snakemake", TARGET, "--dry-run"]
+        command += ["--cores", "1", "--configfile", "study.yaml"]
+        return subprocess.run(
+            command,
+            cwd=checkout,
+            env={**os.environ, "PYTHONPATH": str(package / "workflow" / "src")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    assert "Nothing to be done" in plan(checkout, checkout).stdout
+    moved.parent.mkdir()
+    checkout.rename(moved)
+    finished.path = moved
+    assert verify(finished).returncode == 0
+    assert "Nothing to be done" in plan(moved, moved).stdout
+    # The package is still that of another place, as an editable installation leaves it.
+    refused = plan(moved, finished.root)
+    assert refused.returncode == 1
+    assert f"is that of {finished.root}, another copy" in refused.stdout
+    assert "pip install -e workflow" in refused.stdout
+    assert "Traceback" not in refused.stdout
 
 
 def test_change_to_a_result_is_found(finished):

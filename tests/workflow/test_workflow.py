@@ -261,6 +261,25 @@ def test_slip_in_the_study_ends_in_two_lines(folder, changes, fault, allowed):
     assert folder.results() == {}
 
 
+def test_wrong_folder_is_named_with_the_right_one(folder, tmp_path):
+    (folder.path / "config").unlink()
+    refused = folder.snakemake(study=None)
+    assert refused.returncode == 1
+    assert f"There is no config/config.yaml in {folder.path}." in refused.stdout
+    assert f"cd {folder.root}\n" in refused.stdout
+    assert "Traceback" not in refused.stdout
+
+
+def test_fault_of_a_job_is_told_again_at_the_end(folder):
+    folder.variables["TRIALWISE_MIRROR"] = "no/such/mirror"
+    groups = ["results/sources/edges", "results/sources/cue-conflict"]
+    refused = folder.snakemake(*groups, "--keep-going", study=None)
+    assert refused.returncode == 1
+    end = refused.stdout.split("Look above for error messages")[1]
+    assert end.count("error: The mirror no/such/mirror is not a folder. Correct ") == 1
+    assert "Traceback" not in refused.stdout
+
+
 def test_broken_trial_table_is_named_and_mended(folder, tables):
     target = "results/small/consistency/own/groups.csv"
     table = tables / "subject-02.csv"

@@ -3,6 +3,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -49,6 +50,12 @@ except ModuleNotFoundError as error:
         "Install it: pip install -e workflow"
     ) from None
 
+if PACKAGE.parent.resolve() != Path(workflow.basedir, "workflow", "src").resolve():
+    raise WorkflowError(
+        f"The package that is installed is that of {PACKAGE.parents[2]}, another copy "
+        "of this workflow.\nInstall that of this one: pip install -e workflow"
+    )
+
 SOURCES = "resources/sources.tsv"
 MODEL_TABLE = "config/models.tsv"
 GENERATIVE = "spose-49"
@@ -79,6 +86,16 @@ try:
     check_study(config, sources["group"].unique(), PROTOCOLS, MODELS)
 except InputError as error:
     raise WorkflowError(str(error)) from None
+
+
+# Here and not in the Snakefile, whose demand for a newer Snakemake is read first: one
+# that does not know the keyword refuses the whole file that has it.
+pathvars:
+    results=config["results"],
+    sources=config["sources"],
+    logs=f"{config['results']}/logs",
+    benchmarks=f"{config['results']}/benchmarks",
+
 
 EXPERIMENTS = {entry["name"]: entry for entry in config["experiments"]}
 NOISE_EXPERIMENTS = {entry["name"]: entry for entry in config["noise_experiments"]}
@@ -284,6 +301,17 @@ def record_results():
         update_manifest(config["results"], outputs)
     except InputError as error:
         raise WorkflowError(str(error)) from None
+
+
+def show_errors(logs):
+    """Say again, below all that Snakemake says, what the user has to mend."""
+    told = "".join(Path(log).read_text() for log in logs)
+    failed = re.findall(r"^ *log: (.+) \(check log file", told, re.M)
+    errors = {}
+    for path in map(Path, failed):
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        errors |= dict.fromkeys(re.findall(r"^error: .*", text, re.M | re.S))
+    print(*errors, sep="", end="", flush=True)
 
 
 def decisions_of(experiment):
