@@ -184,15 +184,21 @@ def test_third_attempt_succeeds(tmp_path, server, sources, fault):
     assert server.requests.count(B) == 3
 
 
-def test_refused_connection(tmp_path, server):
+@pytest.mark.parametrize("mirror", [None, "empty"])
+def test_refused_connection(tmp_path, server, mirror):
+    remedy = "a folder and name that folder in TRIALWISE_MIRROR"
+    if mirror:
+        mirror = tmp_path / mirror
+        mirror.mkdir()
+        remedy = f"the mirror {mirror}, which lacks it"
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(InputError) as error:
-            get_group(table(url), "trials", tmp_path / "trials")
+            get_group(table(url), "trials", tmp_path / "trials", mirror)
     text = message(error)
     assert f"{A} cannot be downloaded from {url}/{A} (no connection)" in text
-    assert "TRIALWISE_MIRROR" in text
+    assert f" Put it at {A} in {remedy}." in text
     assert not (tmp_path / "trials").exists()
 
 

@@ -165,7 +165,7 @@ def fill_folder(
         and not (mirror and _copy(file, Path(mirror), folder))
     ]
     if lacking:
-        _download(lacking, folder, timeout, attempts)
+        _download(lacking, folder, mirror, timeout, attempts)
 
 
 def check_mirror(mirror: str | Path | None) -> None:
@@ -246,7 +246,11 @@ def _copy(file: NamedTuple, mirror: Path, folder: Path) -> bool:
 
 
 def _download(
-    files: list[NamedTuple], folder: Path, timeout: float, attempts: int
+    files: list[NamedTuple],
+    folder: Path,
+    mirror: str | Path | None,
+    timeout: float,
+    attempts: int,
 ) -> None:
     """Download those files that the folder does not hold already."""
     pooch.get_logger().setLevel(logging.WARNING)
@@ -255,18 +259,24 @@ def _download(
         desc=files[0].group, total=total, unit="B", unit_scale=True, mininterval=1
     ) as bar:
         for file in files:
-            _download_file(file, folder, bar, timeout, attempts)
+            place = "a folder and name that folder in TRIALWISE_MIRROR"
+            if mirror:
+                place = f"the mirror {mirror}, which lacks it"
+            remedy = f"Put it at {file.path} in {place}."
+            _download_file(file, folder, bar, remedy, timeout, attempts)
 
 
 def _download_file(
-    file: NamedTuple, folder: Path, bar: tqdm, timeout: float, attempts: int
+    file: NamedTuple,
+    folder: Path,
+    bar: tqdm,
+    remedy: str,
+    timeout: float,
+    attempts: int,
 ) -> None:
     name = file.name
     if not file.url:
-        raise InputError(
-            f"{file.path} has no public address. Put it at {file.path} in a folder "
-            "and name that folder in TRIALWISE_MIRROR."
-        )
+        raise InputError(f"{file.path} has no public address. {remedy}")
     fetcher = pooch.create(
         path=folder,
         base_url="",
@@ -286,8 +296,7 @@ def _download_file(
     except (exceptions.RequestException, ValueError) as error:
         raise InputError(
             f"{file.path} cannot be downloaded from {file.url} ({reason(error)}). "
-            f"Put it at {file.path} in a folder "
-            "and name that folder in TRIALWISE_MIRROR."
+            f"{remedy}"
         ) from error
     # pooch leaves its files readable by their owner alone.
     (folder / name).chmod(folder.stat().st_mode & 0o666)

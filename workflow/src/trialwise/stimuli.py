@@ -129,7 +129,8 @@ def check_present(root: str | Path, images: Sequence[str]) -> None:
     if missing:
         raise InputError(
             f"{root} lacks {len(missing)} of {len(images)} images, the first of them "
-            f"{missing[0]}. Supply them, or name the folder that holds them."
+            f"{missing[0]}. Supply them, or name the folder that holds them (in "
+            "TRIALWISE_THINGS, or under image_sets in the configuration)."
         )
 
 
