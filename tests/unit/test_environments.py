@@ -1,11 +1,18 @@
 """One set of versions: the conda file, the pip lock and the package's metadata."""
 
+import csv
+import importlib.metadata
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.licenses import canonicalize_license_expression
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +43,7 @@ def project():
     text = (ROOT / "workflow" / "pyproject.toml").read_text()
     project = tomllib.loads(text)["project"]
     return {
+        "python": project["requires-python"],
         "run": [Requirement(line) for line in project["dependencies"]],
         "test": [
             Requirement(line) for line in project["optional-dependencies"]["test"]
@@ -93,6 +101,63 @@ def test_extras_are_locked(extra, lock, models_lock):
 
 def test_the_two_locks_are_disjoint(lock, models_lock):
     assert not set(lock) & set(models_lock)
+
+
+@pytest.fixture(scope="module")
+def licences():
+    with (ROOT / "envs" / "licences.tsv").open() as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_every_locked_package_has_a_licence_and_no_other(licences, lock, models_lock):
+    for environment, locked in {"main": lock, "models": models_lock}.items():
+        listed = [
+            canonicalize_name(row["package"])
+            for row in licences
+            if row["environment"] == environment
+        ]
+        assert sorted(listed) == sorted(locked)
+    assert {row["environment"] for row in licences} == {"main", "models"}
+
+
+def test_licences_are_spdx_and_those_that_packages_state(licences, lock, models_lock):
+    compared = 0
+    locked = {**lock, **models_lock}
+    for row in licences:
+        assert canonicalize_license_expression(row["licence"]) == row["licence"]
+        try:
+            metadata = importlib.metadata.metadata(row["package"])
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        stated = metadata.get("License-Expression")
+        if stated and metadata["Version"] == locked[canonicalize_name(row["package"])]:
+            assert canonicalize_license_expression(stated) == row["licence"]
+            compared += 1
+    assert compared > 30
+
+
+def test_copyleft_is_named_to_readers(licences):
+    text = " ".join((ROOT / "README.md").read_text().split())
+    copyleft = {r["package"] for r in licences if re.search("[GME]PL", r["licence"])}
+    assert copyleft >= {"certifi", "tqdm"}
+    assert [name for name in copyleft if name not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("2, 7, 18", 1), ("3, 10, 19", 1), ("3, 11, 0", 0)]
+)
+def test_old_python_is_refused_in_a_sentence(project, version, code):
+    check = ROOT / "envs" / "check_python.py"
+    program = f"import runpy, sys; sys.version_info = ({version}); runpy.run_path"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}({str(check)!r})"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code
+    assert done.stderr.count("3.11 or newer is needed. Install one") == code
+    assert "Traceback" not in done.stderr
+    assert (version.replace(", ", ".") in SpecifierSet(project["python"])) != code
 
 
 def test_torch_is_nowhere(conda, lock, project):
