@@ -1,6 +1,6 @@
-"""Commands for your own trial tables: ``python -m trialwise consistency``, ``compare``.
+"""Commands for your own trial tables and models, which need no Snakemake.
 
-They need no configuration and no Snakemake.
+``python -m trialwise consistency``, ``compare``, ``add-model``.
 """
 
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 from trialwise.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "report" / "page"
+MODEL_SCHEMA = PAGE.parents[1] / "schemas" / "models.schema.yaml"
 CAPTION = PAGE.parent / "kappa.rst"
 BREAK_POINT = 0.05
 MODEL = "model"
@@ -15,7 +16,7 @@ TABLE = "a table of who (observer) saw what (stimulus) and answered what (respon
 
 
 def add_commands(parsers):
-    """Add both commands to the subparsers of a command line."""
+    """Add these commands to the subparsers of a command line."""
     own = _add(parsers, consistency, "TRIALS.csv", nargs="+")
     own.add_argument(
         "--groups",
@@ -34,6 +35,18 @@ def add_commands(parsers):
         "results/consistency/EXPERIMENT/trials.csv",
     )
     own.add_argument("--output", help="a CSV file for the table that is printed")
+    text = add_model.__doc__
+    own = parsers.add_parser("add-model", help=text, description=text)
+    own.add_argument("model", metavar="ID")
+    own.add_argument(
+        "given",
+        nargs="*",
+        metavar="COLUMN=VALUE",
+        help="columns of the registry, which config/README.md explains; "
+        "like=ID takes all others from the row of another model",
+    )
+    own.add_argument("--models", default="config/models.tsv", metavar="TABLE")
+    own.set_defaults(run=add_model)
 
 
 def _add(parsers, run, metavar, **trials):
@@ -143,6 +156,16 @@ def compare(options):
     if options.output:
         write_table(table, options.output)
     print(table.to_string(index=False, float_format="{:.3f}".format))
+
+
+def add_model(options):
+    """Add a row to the registry of models, checked."""
+    from trialwise.models import register
+
+    given = dict(item.partition("=")[::2] for item in options.given)
+    like = given.pop("like", None)
+    line = register.add_model(options.models, options.model, given, like, MODEL_SCHEMA)
+    print(f"{options.models}, line {line}: {options.model}")
 
 
 def _pairs(given, option):
