@@ -1,11 +1,13 @@
 """The workflow as its user meets it: runs, reruns, plans and refusals."""
 
 import re
+import shutil
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
+import yaml
 
 FULL_PLAN = {
     "get_source": 13,
@@ -140,6 +142,18 @@ def test_plan_of_the_learning_tasks(folder, profile):
         given, cores = ["learning", "--workflow-profile", path], None
     folder.write_shipped("offline.yaml", models=["spose-49"])
     assert folder.plan(*given, cores=cores) == LEARNING_PLAN
+
+
+def test_protocol_of_ones_own_changes_no_plan_without_it(folder):
+    config = folder.path / "config"
+    config.unlink()
+    shutil.copytree(folder.root / "config", config)
+    protocols = yaml.safe_load((config / "protocols.yaml").read_text())
+    added = yaml.safe_dump({"mine": protocols["comparable"]})
+    with (config / "protocols.yaml").open("a") as file:
+        file.write(added)
+    folder.write_shipped("offline.yaml", models=["spose-49"])
+    assert folder.plan("learning") == LEARNING_PLAN
 
 
 def test_without_peoples_choices_all_does_the_rest(folder):

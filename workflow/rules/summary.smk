@@ -54,7 +54,11 @@ rule measure_protocol_steps:
         settings=lambda wildcards: json.dumps(
             {
                 "scalings": scalings_of(wildcards.task),
-                "protocols": {name: PROTOCOLS[name] for name in LEARNING["protocols"]},
+                "protocols": {
+                    name: PROTOCOLS[name]
+                    for name in DESCRIBED
+                    if name in LEARNING["protocols"]
+                },
             }
         ),
     shell:
