@@ -31,6 +31,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/factors.smk"
 include: "workflow/rules/learning_figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/rule_graph.smk"
 
 
 rule all:

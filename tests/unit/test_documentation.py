@@ -82,3 +82,18 @@ def test_named_files_exist(file):
     text = (ROOT / file).read_text()
     named = re.findall(r"`((?:workflow|resources|envs|tests|config)/[\w./-]+)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_picture_of_the_rules_has_every_rule_in_its_file():
+    text = (ROOT / "README.md").read_text()
+    boxes = dict(re.findall(r'^  (\w+)\["<b>\1</b><br>(.*)"\]$', text, re.MULTILINE))
+    for file in (ROOT / "workflow" / "rules").glob("*.smk"):
+        rules = re.split(r"^rule (\w+):$", file.read_text(), flags=re.MULTILINE)[1:]
+        made = [
+            name
+            for name, body in zip(rules[::2], rules[1::2], strict=True)
+            if "    output:" in body and name != "rule_graph"
+        ]
+        drawn = boxes.pop(file.stem, "")
+        assert drawn == "<br>".join(made), "snakemake --cores 1 rule_graph draws it"
+    assert boxes == {}

@@ -19,7 +19,7 @@ rule make_report:
         runtime=10,
     params:
         code=code_of("summary.report"),
-        page=digest_of_page(),
+        page=digest_of(page_files()),
         # What depends on an output is no reason to run again: the page may have moved.
         templates=lambda wildcards, output: page_files(),
         results=lambda wildcards, output: Path(output[0]).parents[1],

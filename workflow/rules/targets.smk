@@ -385,10 +385,16 @@ def page_files():
     return [workflow.source_path(f"../report/page/{name}") for name in names]
 
 
-def digest_of_page():
-    """Digest of these texts: they count, not the folder they lie in."""
-    texts = b"".join(Path(path).read_bytes() for path in page_files())
+def digest_of(paths):
+    """Digest of texts: they count, not the folder they lie in."""
+    texts = b"".join(Path(path).read_bytes() for path in paths)
     return hashlib.sha256(texts).hexdigest()[:16]
+
+
+def stages():
+    """The file in which each rule stands; no targets, and not the one that draws it."""
+    drawn = (e for e in workflow.rules if e.output and e.name != "rule_graph")
+    return {each.name: Path(each.snakefile).stem for each in drawn}
 
 
 def figure_captions():

@@ -254,6 +254,7 @@ def _parser():
         **{"scores": many, "participants": many, "new-people": many},
         settings=settings,
     )
+    stage(draw_rule_graph, "output", settings=settings)
     own = stages.add_parser("verify", help=verify.__doc__, description=verify.__doc__)
     own.add_argument(
         "manifest",
@@ -1279,3 +1280,13 @@ def rank_models(options):
     write_table(pairs, options.pairs)
     write_table(ranked, options.rankings)
     write_table(agreement, options.agreement)
+
+
+def draw_rule_graph(options):
+    """Draw the graphs of rules that Snakemake prints, which stand in the input."""
+    from trialwise.files import whole
+    from trialwise.rule_graph import draw_stages, read_edges
+
+    picture = draw_stages(read_edges(sys.stdin.read()), options.settings)
+    with whole(options.output) as temporary:
+        temporary.write_text(picture)
