@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -114,7 +115,7 @@ def test_checkout_that_was_moved_goes_on_or_says_what_to_install(finished, tmp_p
     moved.parent.mkdir()
     checkout.rename(moved)
     finished.path = moved
-    assert verify(finished).returncode == 0
+    assert finished.verify().returncode == 0
     assert "Nothing to be done" in plan(moved, moved).stdout
     # The package is still that of another place, as an editable installation leaves it.
     refused = plan(moved, finished.root)
