@@ -80,7 +80,7 @@ def small_checkout(tmp_path_factory):
     simulated["simulate"]["images"] = 160
     study |= {"n_resamples": 200, "experiments": [simulated]}
     del study["coverage"]
-    study["learning"]["simulate"] |= {"images": 250, "features": 6, "participants": 5}
+    study["learning"]["simulate"] |= {"images": 250, "features": 6, "participants": 3}
     study["learning"]["simulate"] |= {"beta": 2, "sigma": 0.3}
     study["learning"] |= {"tasks": ["reward"], "models": ["source", "decoy-1"]}
     path.write_text(yaml.safe_dump(study, sort_keys=False))

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 TABLES = "demo/choices"
+ONE_MODEL = "comparable/reward/scores/source.csv"
 
 
 def results(root):
@@ -40,7 +41,7 @@ def line(readme_lines):
 @pytest.fixture(scope="module")
 def parts(small_checkout, line):
     """A checkout; the results after one model, one experiment and one rule again."""
-    words = ["scores/source.csv", "{groups.csv,kappa.png}", "-R fit_choices"]
+    words = [ONE_MODEL, "{groups.csv,kappa.png}", "-R compare_observers"]
     return small_checkout, [results(small_checkout(line(each))) for each in words]
 
 
@@ -66,28 +67,28 @@ def test_one_experiment(parts):
 def test_one_rule_again(parts):
     _, before, after = parts[1]
     again = {name for name in before if after[name] != before[name]}
-    own = f"{TABLES}/comparable/reward"
-    kinds = ("main", "scores", "participants", "fits")
-    assert again == {f"{own}/{kind}/source.csv" for kind in kinds}
+    made = {"pairs.csv", "groups.csv", "networks.csv", "kappa.png"}
+    assert again == {f"demo/consistency/simulated/{name}" for name in made}
     new = after.keys() - before
-    assert {f"{TABLES}/scores.csv", f"{own}/scores/decoy-1.csv"} <= new
+    assert under("demo/consistency/simulated", new) > {"outside-band.csv"}
 
 
 def test_file_again(finished, line):
     before = results(finished("true"))
-    after = results(finished(f"{line('scores/source.csv')} -f"))
+    after = results(finished(f"{line(ONE_MODEL)} -f"))
     again = {name for name in after if after[name] != before[name]}
     assert {Path(name).name for name in again} == {"source.csv"}
     assert {name.split("/")[1] for name in again} == {"choices"}
 
 
 def test_new_protocol(finished, line):
-    root = finished(line("config/protocols.yaml"))
-    scores = pd.read_csv(root / "results" / TABLES / "scores.csv")
-    assert set(scores["protocol"]) == {"comparable", "new-people"}
-    own = scores[scores["protocol"] == "new-people"].set_index("model")
-    assert set(own["evaluation"]) == {"leave-participant-out"}
-    assert own.loc["source", "nll"] < own.loc["decoy-1", "nll"]
+    root = finished(line("config/protocols.yaml")) / "results" / TABLES
+    scores = pd.read_csv(root / "new-people/reward/scores/source.csv")
+    assert scores["protocol"].tolist() == ["new-people"]
+    assert scores["evaluation"].tolist() == ["leave-participant-out"]
+    by_trial = pd.read_csv(root / "comparable/reward/scores/source.csv")
+    assert scores.loc[0, "n_trials"] == by_trial.loc[0, "n_trials"]
+    assert scores.loc[0, "nll"] != by_trial.loc[0, "nll"]
 
 
 def test_model_of_own_features_scores_as_the_same_features_do(finished, line):
@@ -100,16 +101,16 @@ def test_model_of_own_features_scores_as_the_same_features_do(finished, line):
     (root / "my-features" / "file_names.txt").write_text(listed)
     own = line("provider=precomputed")
     finished(re.sub(r"dimension=\d+", f"dimension={source.shape[1]}", own))
-    scores = pd.read_csv(root / "results" / TABLES / "scores.csv", index_col="model")
-    assert set(scores.index) == {"truth", "truth-trial", "source", "mine"}
-    assert scores.loc["mine", "nll"] == scores.loc["source", "nll"]
+    folder = root / "results" / TABLES / "comparable/reward/scores"
+    text = (folder / "mine.csv").read_text()
+    assert text.replace(",mine,", ",source,") == (folder / "source.csv").read_text()
 
 
 def test_own_trials(small_checkout, line):
     example = re.search(r"```text\n(observer,.*?)```", README, re.DOTALL)
     root = small_checkout("true")
     (root / "mine.csv").write_text(example[1])
-    small_checkout(line("mine.csv"))
+    small_checkout(line("[mine.csv]"))
     groups = pd.read_csv(root / "results/consistency/mine/groups.csv")
     means = groups.set_index("comparison")["mean"]
     # Right are 110, 101 and 100: c_obs and c_exp are 1/3 and 5/9, and 2/3 and 4/9.
