@@ -37,15 +37,17 @@ def add_commands(parsers):
     own.add_argument("--output", help="a CSV file for the table that is printed")
     text = add_model.__doc__
     own = parsers.add_parser("add-model", help=text, description=text)
-    own.add_argument("model", metavar="ID")
+    own.add_argument("model", metavar="ID", help="id of the new model")
     own.add_argument(
         "given",
         nargs="*",
         metavar="COLUMN=VALUE",
-        help="columns of the registry, which config/README.md explains; "
+        help="columns of the registry (workflow/schemas/models.schema.yaml); "
         "like=ID takes all others from the row of another model",
     )
-    own.add_argument("--models", default="config/models.tsv", metavar="TABLE")
+    own.add_argument(
+        "--models", default="config/models.tsv", metavar="TABLE", help="the registry"
+    )
     own.set_defaults(run=add_model)
 
 
