@@ -71,8 +71,10 @@ def exact_null(n, k_i, k_j, n11, level=0.95):
     logpmf = hypergeometric_logpmf(n, k_i[:, None], k_j[:, None], support)
     cdf = np.cumsum(np.exp(logpmf), axis=1)
     tail = (1 - level) / 2
-    low = fewest + np.sum(cdf < tail, axis=1)
-    high = fewest + np.minimum(np.sum(cdf < 1 - tail, axis=1), outcomes - 1)
+    # A probability that equals the tail exactly may be rounded to less.
+    below_low, below_high = (cdf < share * (1 - TIE) for share in (tail, 1 - tail))
+    low = fewest + np.sum(below_low, axis=1)
+    high = fewest + np.minimum(np.sum(below_high, axis=1), outcomes - 1)
     observed = np.take_along_axis(logpmf, (n11 - fewest)[:, None], axis=1)
     unlikely = np.where(logpmf <= observed + TIE, logpmf, -np.inf)
     log_p = special.logsumexp(unlikely, axis=1) - special.logsumexp(logpmf, axis=1)
