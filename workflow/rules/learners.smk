@@ -20,7 +20,7 @@ rule run_learners:
     threads: 2
     resources:
         mem_mb=growing(2000),
-        runtime=120,
+        runtime=240,
     params:
         code=code_of("learners.protocol"),
         settings=lambda wildcards, threads: json.dumps(
