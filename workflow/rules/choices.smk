@@ -153,7 +153,7 @@ rule vary_penalty:
         "../../envs/main.yaml"
     threads: 2
     resources:
-        mem_mb=growing(1000),
+        mem_mb=growing(1500),
         runtime=60,
     params:
         code=code_of("choices.sensitivity", "learners.protocol"),
