@@ -23,7 +23,7 @@ rule measure_representation:
         "../../envs/main.yaml"
     threads: 2
     resources:
-        mem_mb=growing(4000),
+        mem_mb=growing(5000),
         runtime=60,
     params:
         code=code_of("representations.measure"),
