@@ -106,11 +106,11 @@ LEARNING = config.get("learning", {"protocols": [], "tasks": [], "models": []})
 LEARNING = {**LEARNING, "models": select_models(LEARNING["models"], MODELS)}
 LEARNERS = LEARNING.get("learners", [])
 PEOPLE = LEARNING.get("simulate", {})
-SYNTHETIC = (
-    [model for model in LEARNING["models"] if model != GENERATIVE]
-    if LEARNING.get("synthetic")
-    else []
-)
+SYNTHETIC = [
+    model
+    for model in LEARNING["models"]
+    if LEARNING.get("synthetic") and model != GENERATIVE
+]
 LEFT_OUT = {}
 IMAGES = LEARNING.get("images", "things")
 IMAGE_FOLDERS = {
@@ -334,9 +334,8 @@ def available(models, images):
 def reason_to_leave_out(name, images):
     """Why the features of a model cannot be made here; empty if they can."""
     answered = Path(config["sources"], "answers", name).exists()
-    if name not in MODELS or answered or precomputed(images, name):
-        return ""
-    if name in SYNTHETIC:
+    drawn = name not in MODELS or name in SYNTHETIC
+    if drawn or answered or precomputed(images, name):
         return ""
     things = os.environ.get("TRIALWISE_THINGS")
     return why_unavailable(MODELS[name], images, things, config["environments"])

@@ -312,9 +312,9 @@ def costs(options):
     if by_dimension.empty or not dimensions:
         return
     print(f"\n{len(dimensions)} models of {options.set}, {sum(dimensions)} dimensions:")
-    costs = extrapolate_costs(by_dimension, dimensions)
-    show(costs, 2)
-    print(f"In all {costs['cpu_hours'].sum():.1f} CPU hours.")
+    extrapolated = extrapolate_costs(by_dimension, dimensions)
+    show(extrapolated, 2)
+    print(f"In all {extrapolated['cpu_hours'].sum():.1f} CPU hours.")
 
 
 def get_source(options):

@@ -170,7 +170,7 @@ def _check_name(name: str, known: Iterable[str], lead: str) -> None:
     known = list(known)
     if name not in known:
         raise InputError(
-            f"configuration: {lead} {name!r}{_guess(name, known)}.\n"
+            f"configuration: {lead} {name!r}{guess(name, known)}.\n"
             f"Allowed: {', '.join(known)}."
         )
 
@@ -182,7 +182,7 @@ def _explain(error: Any, place: str) -> str:
         allowed = list(error.schema["properties"])
         unknown = next(key for key in value if key not in allowed)
         return (
-            f"unknown key {unknown!r}{inside}{_guess(unknown, allowed)}.\n"
+            f"unknown key {unknown!r}{inside}{guess(unknown, allowed)}.\n"
             f"Allowed: {', '.join(allowed)}."
         )
     if error.validator == "required":
@@ -200,6 +200,19 @@ def _explain(error: Any, place: str) -> str:
     return f"{place} is {value!r}.\nAllowed: {allowed}."
 
 
-def _guess(name: str, known: Iterable[str]) -> str:
+def guess(name: str, known: Iterable[str]) -> str:
+    """Say which known name was meant, for the end of a message.
+
+    Parameters
+    ----------
+    name : str
+        A name that is not known.
+    known : iterable of str
+
+    Returns
+    -------
+    str
+        Empty where none is close.
+    """
     close = difflib.get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""

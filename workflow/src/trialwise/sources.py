@@ -258,10 +258,10 @@ def _download(
     with tqdm(
         desc=files[0].group, total=total, unit="B", unit_scale=True, mininterval=1
     ) as bar:
+        place = "a folder and name that folder in TRIALWISE_MIRROR"
+        if mirror:
+            place = f"the mirror {mirror}, which lacks it"
         for file in files:
-            place = "a folder and name that folder in TRIALWISE_MIRROR"
-            if mirror:
-                place = f"the mirror {mirror}, which lacks it"
             remedy = f"Put it at {file.path} in {place}."
             _download_file(file, folder, bar, remedy, timeout, attempts)
 

@@ -1,9 +1,9 @@
 """New rows of the registry of models."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
+from trialwise.configuration import guess
 from trialwise.errors import InputError
 from trialwise.files import whole
 from trialwise.models.registry import COLUMNS, read_models
@@ -74,6 +74,6 @@ def add_model(
 
 def _check_known(word: str, known: Iterable[str], path: str | Path, what: str) -> None:
     if word not in known:
-        close = get_close_matches(word, known, n=1)
-        guess = f" (did you mean {close[0]!r}?)" if close else ""
-        raise InputError(f"{path} has no {what} {word!r}{guess}. Choose one it has.")
+        raise InputError(
+            f"{path} has no {what} {word!r}{guess(word, known)}. Choose one it has."
+        )
